@@ -1,0 +1,74 @@
+"""The `sessionlog` command: each subcommand lives in a module of this package and is imported only when it runs."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import Any
+
+import click
+
+from sessionlog import __version__
+from sessionlog.errors import SessionlogError
+
+# Command name -> (module, one line for the list of commands). Kept here so that `sessionlog --help` and shell
+# completion import none of them.
+COMMANDS: dict[str, tuple[str, str]] = {
+    "demo": ("demo", "Record a sample session into a throw-away archive and show it."),
+    "hook-command": ("hook_command", "Print the shell command to register as a Claude Code hook."),
+    "path": ("path", "Print where the archive of this project is."),
+    "sessions": ("sessions", "List recorded sessions, newest first."),
+    "show": ("show", "Show one session."),
+}
+
+
+class LazyGroup(click.Group):
+    """Imports a command's module when the command is asked for, so that one command never pays for another."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"sessionlog.cli.{COMMANDS[cmd_name][0]}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name][1]) for name in self.list_commands(ctx)])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="sessionlog")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@click.pass_context
+def cli(ctx: click.Context, debug: bool) -> None:
+    """The flight recorder of Claude Code: record every session, look at it later."""
+    ctx.obj = {"debug": debug}
+
+
+def main() -> None:
+    """Run the command line; the one place where errors become messages and exit codes."""
+    try:
+        cli(prog_name="sessionlog")
+    except SessionlogError as error:
+        if "--debug" in sys.argv:
+            raise
+        click.secho(f"Error: {error}", fg="red", err=True)
+        sys.exit(1)
+    except BrokenPipeError:
+        # `sessionlog show … | head`: the reader left, which is no error. Python would complain again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def example(*lines: str) -> Any:
+    """Decorate a command with examples at the end of its --help."""
+
+    def add(command: click.Command) -> click.Command:
+        command.epilog = "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
+        return command
+
+    return add
