@@ -1,0 +1,218 @@
+"""One record for one event: both input shapes in, the same payload out again."""
+
+from sessionlog.lean import encode_ascii, encode_json, parse_json, utc_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Record = dict[str, Any]
+
+# Fields of the payload, and of its tool_input, that have a column of their own.
+PAYLOAD_TEXTS = (
+    "prompt_id",
+    "agent_id",
+    "agent_type",
+    "permission_mode",
+    "cwd",
+    "transcript_path",
+    "tool_name",
+    "tool_use_id",
+    "prompt",
+    "message",
+    "error",
+    "last_assistant_message",
+)
+INPUT_TEXTS = ("file_path", "old_string", "new_string", "content", "command", "description")
+
+# The columns of the table `events`, in its order, less its id.
+COLUMNS = (
+    "session_id",
+    "event",
+    "at",
+    "via",
+    *PAYLOAD_TEXTS,
+    "duration_ms",
+    *INPUT_TEXTS,
+    "tool_input",
+    "tool_response",
+    "extra",
+    "envelope",
+)
+
+# The nested shape {event, data: {…}} has names of its own for two fields.
+NESTED_NAMES = {"tool": "tool_name", "tool_result": "tool_response"}
+
+# An event that nobody named is told by the fields that only it has; the first that fits counts.
+TELLING_FIELDS = (
+    ("PostToolUse", ("tool_name", "tool_response")),
+    ("PostToolUseFailure", ("tool_name", "error")),
+    ("PermissionRequest", ("tool_name", "permission_suggestions")),
+    ("PreToolUse", ("tool_name", "tool_use_id")),
+    ("UserPromptSubmit", ("prompt",)),
+    ("SubagentStop", ("stop_hook_active", "agent_id")),
+    ("Stop", ("stop_hook_active",)),
+    ("Notification", ("message",)),
+    ("PostCompact", ("compact_summary",)),
+    ("PreCompact", ("trigger", "custom_instructions")),
+    ("TaskCompleted", ("task_id", "task_subject")),
+    ("TeammateIdle", ("teammate_name",)),
+    ("SubagentStart", ("agent_id", "agent_type")),
+    ("SessionStart", ("source",)),
+    ("SessionEnd", ("reason",)),
+)
+
+UNKNOWN_EVENT = "Unknown"
+UNKNOWN_SESSION = "unknown"
+
+
+def normalise(
+    payload: "dict[str, Any]", *, at_ms: int, via: str, event: str | None = None, session_id: str | None = None
+) -> "Record":
+    """The payload as a row of `events`: every value in its column, the rest as JSON in `extra`.
+
+    `event` and `session_id` are what the caller knows, for payloads that do not say. A value that a column cannot hold
+    exactly (another type, a lone surrogate, a NUL) stays in the JSON, which wins over the column on the way back.
+    """
+    envelope: dict[str, Any] = {}
+    absent: list[str] = []
+    if is_nested(payload):
+        outer, rest = dict(payload), dict(payload["data"])
+        del outer["data"]
+        name_key, named = "event", outer
+        envelope["shape"] = "nested"
+        envelope["renamed"] = [old for old, new in NESTED_NAMES.items() if old in rest and new not in rest]
+        for old in envelope["renamed"]:
+            rest[NESTED_NAMES[old]] = rest.pop(old)
+    else:
+        outer, rest = {}, dict(payload)
+        name_key, named = "hook_event_name", rest
+
+    if name_key not in named:
+        absent.append(name_key)
+    if "session_id" not in rest:
+        absent.append("session_id")
+    record: Record = dict.fromkeys(COLUMNS)
+    record["event"] = _take_name(named, name_key) or event or _told_by_fields(rest)
+    record["session_id"] = (
+        _take_name(rest, "session_id") or _text(outer.get("session_id")) or session_id or UNKNOWN_SESSION
+    )
+    record["at"] = utc_text(at_ms)
+    record["via"] = via
+
+    for key in PAYLOAD_TEXTS:
+        if key in rest:
+            record[key] = _take(rest, key)
+    duration = rest.get("duration_ms")
+    if type(duration) is int and -(2**63) <= duration < 2**63:
+        record["duration_ms"] = rest.pop("duration_ms")
+
+    inputs = rest.get("tool_input")
+    if isinstance(inputs, dict):
+        inputs = rest["tool_input"] = dict(inputs)
+        for key in INPUT_TEXTS:
+            if key in inputs:
+                record[key] = _take(inputs, key)
+    elif "file_path" in rest:  # events about a file rather than a tool: InstructionsLoaded, ConfigChange
+        record["file_path"] = _take(rest, "file_path")
+    for key in ("tool_input", "tool_response"):
+        if key in rest:
+            record[key] = _json_text(rest.pop(key))
+
+    if outer:
+        envelope["outer"] = outer
+    if absent:
+        envelope["absent"] = absent
+    if rest:
+        record["extra"] = _json_text(rest)
+    if envelope:
+        record["envelope"] = _json_text(envelope)
+    return record
+
+
+def rebuild(record: "Record") -> "dict[str, Any]":
+    """The payload that `normalise` was given, from a row of `events`."""
+    rest = parse_json(record["extra"]) if record["extra"] else {}
+    envelope = parse_json(record["envelope"]) if record["envelope"] else {}
+    nested = envelope.get("shape") == "nested"
+    outer = envelope.get("outer", {})
+
+    for key in (*PAYLOAD_TEXTS, "duration_ms", "session_id"):
+        _give_back(rest, key, record[key])
+    for key in ("tool_input", "tool_response"):
+        if record[key] is not None:
+            rest[key] = parse_json(record[key])
+    inputs = rest.get("tool_input")
+    if isinstance(inputs, dict):
+        for key in INPUT_TEXTS:
+            _give_back(inputs, key, record[key])
+    else:
+        _give_back(rest, "file_path", record["file_path"])
+
+    name_key, named = ("event", outer) if nested else ("hook_event_name", rest)
+    _give_back(named, name_key, record["event"])
+    for key in envelope.get("absent", ()):
+        (named if key == name_key else rest).pop(key)
+    if not nested:
+        return rest  # type: ignore[no-any-return]
+    for old in envelope["renamed"]:
+        rest[old] = rest.pop(NESTED_NAMES[old])
+    return {**outer, "data": rest}
+
+
+def is_nested(payload: "dict[str, Any]") -> bool:
+    """Whether this is the {event, data} shape. FileChanged, too, has a field `event`, but also its name."""
+    return (
+        isinstance(payload.get("data"), dict)
+        and "hook_event_name" not in payload
+        and ("event" in payload or "session_id" not in payload)
+    )
+
+
+def _told_by_fields(fields: "dict[str, Any]") -> str:
+    return next((name for name, keys in TELLING_FIELDS if all(key in fields for key in keys)), UNKNOWN_EVENT)
+
+
+def _take(source: "dict[str, Any]", key: str) -> str | None:
+    """Move a text out of the payload; what SQLite cannot hold exactly is copied readably and stays."""
+    value = source.get(key)
+    readable = _text(value)
+    if readable is not None and readable == value:
+        del source[key]
+    return readable
+
+
+def _take_name(source: "dict[str, Any]", key: str) -> str | None:
+    """Like `_take`; an empty name says nothing, so it stays where it is."""
+    return _take(source, key) if source.get(key) else None
+
+
+def _give_back(target: "dict[str, Any]", key: str, value: "Any") -> None:
+    if value is not None:
+        target.setdefault(key, value)
+
+
+def _text(value: "Any") -> str | None:
+    """A string as SQLite text can hold it: no NUL (its functions would stop there), no lone surrogate."""
+    if type(value) is not str:
+        return None
+    if "\0" in value:
+        value = value.replace("\0", "\u2400")
+    return value if _is_unicode(value) else value.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+
+
+def _json_text(value: "Any") -> str:
+    """JSON as people and LIKE want to read it, or in ASCII when it holds a lone surrogate."""
+    text: str = encode_json(value)
+    return text if _is_unicode(text) else encode_ascii(value)  # type: ignore[no-any-return]
+
+
+def _is_unicode(text: str) -> bool:
+    """Whether the text can be written as UTF-8: it cannot when it holds half of a surrogate pair."""
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

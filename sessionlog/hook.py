@@ -1,0 +1,223 @@
+"""The hot path: one event from stdin to the archive, without ever blocking, printing or raising.
+
+Exit 0: the event is safe, in the database or in the spool. Exit 1, with one line on stderr: it could not be kept, or was
+not an event. Never 2, which would block the session. What an ordinary event does not need is imported where it is used.
+"""
+
+import sys
+
+from sessionlog import archive, projects
+from sessionlog.errors import ArchiveDamaged, ArchiveUnavailable, NotAnEvent
+from sessionlog.event import normalise
+from sessionlog.lean import getenv, os, parse_json, sqlite_error
+from sessionlog.redact import Rules
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import sqlite3
+    from typing import Any, NoReturn
+
+    from sessionlog.projects import Place
+
+CHUNK = 1 << 20
+
+# Some clients never close stdin: once a whole JSON object is there, this much silence (ms) is the end of it.
+SILENCE_AFTER_OBJECT = 100
+# And while it is not whole, no more than this much silence, and no more than that much time in all.
+SILENCE_WITHIN_OBJECT = 2000
+PATIENCE = 5.0
+
+# With a spool waiting, the database was locked a moment ago: do not let every event of a session wait again.
+LOCK_WAIT_WITH_SPOOL = 0.2
+
+_waiting_since = 0.0
+
+
+def main(event: str | None = None, handler: str = "hook") -> "NoReturn":
+    """Record the event on stdin and end the process. `event` is what the handler is registered for."""
+    code = 1
+    try:
+        _ignore_signals()
+        code = record(_read_stdin(), event, "plugin" if getenv("CLAUDE_PLUGIN_ROOT") else handler)
+    except BaseException as error:  # a hook that raises must still not block the session
+        _say(f"the event was not recorded: {error or type(error).__name__}")
+    finally:
+        os._exit(code)  # the interpreter's own way out costs 1.4 ms, and could still fail
+    raise AssertionError  # for the type checker: os._exit does not return
+
+
+def record(data: bytes, event: str | None, via: str) -> int:
+    """Keep the event in these bytes; returns the exit code."""
+    import time
+
+    at_ms = time.time_ns() // 1_000_000
+    rules = Rules(projects.home_folder())
+    suspects = rules.suspects(data)
+    try:
+        payload = _parse(data)
+    except NotAnEvent as error:
+        return _reject(data, error, rules, suspects)
+    if suspects:
+        payload = rules.clean(payload, suspects)
+    place = projects.place(projects.of_environment(_working_directory(payload), _enter))
+    _store(place, at_ms, via, event, getenv("CLAUDE_CODE_SESSION_ID") or None, payload)
+    return 0
+
+
+def _parse(data: bytes) -> "dict[str, Any]":
+    """The payload. Bytes that are not UTF-8 become lone surrogates, which `event` keeps exactly."""
+    try:
+        payload = parse_json(data.decode("utf-8-sig", "surrogateescape"))
+    except ValueError as error:
+        raise NotAnEvent(str(error)) from None
+    if not isinstance(payload, dict):
+        raise NotAnEvent(f"a JSON {type(payload).__name__}, not an object")
+    return payload
+
+
+def _store(
+    place: "Place", at_ms: int, via: str, event: str | None, session_id: str | None, payload: "dict[str, Any]"
+) -> None:
+    """To the database; when that fails, or others wait before it, to the spool."""
+    if projects.waiting_spools(place):
+        _queue(place, (at_ms, via, event, session_id, payload))
+        return
+    row = normalise(payload, at_ms=at_ms, via=via, event=event, session_id=session_id)
+    try:
+        connection = archive.open_for_writing(place)
+        archive.append(connection, row, at_ms)
+        archive.let_go(connection, place)
+    except (sqlite_error, OSError, ArchiveUnavailable) as error:
+        from sessionlog import spool
+
+        reason = archive.unavailable(place, error)
+        _say(f"{reason}; the event waits in {spool.append(place, (at_ms, via, event, session_id, payload))}")
+        if isinstance(reason, ArchiveDamaged):
+            _replace_damaged(place, lambda connection: archive.append(connection, row, at_ms))
+
+
+def _queue(place: "Place", entry: "Any") -> None:
+    """Behind those who wait already, then bring some of them home: so that all come home in order."""
+    from sessionlog import spool
+
+    spool.append(place, entry)
+    try:
+        connection = archive.open_for_writing(place, LOCK_WAIT_WITH_SPOOL)
+        spool.bring_home(place, connection, spool.HOOK_BATCH_BYTES)
+        archive.let_go(connection, place)
+    except (sqlite_error, OSError, ArchiveUnavailable) as error:
+        reason = archive.unavailable(place, error)
+        _say(f"{reason}; the event waits in the spool")
+        if isinstance(reason, ArchiveDamaged):
+            row = normalise(entry[4], at_ms=entry[0], via=entry[1], event=entry[2], session_id=entry[3])
+            _replace_damaged(place, lambda connection: archive.append(connection, row, entry[0]))
+
+
+def _replace_damaged(place: "Place", probe: "Any") -> None:
+    from sessionlog import migrate, spool
+
+    try:
+        aside = migrate.set_aside(place, LOCK_WAIT_WITH_SPOOL, probe)
+        if aside:
+            _say(f"the damaged archive was set aside as {aside}; a new one starts")
+            spool.bring_home(place, archive.open_for_writing(place), spool.HOOK_BATCH_BYTES)
+    except (sqlite_error, OSError, ArchiveUnavailable) as error:
+        _say(str(error))  # the event is in the spool; the next hook tries again
+
+
+def _reject(data: bytes, error: NotAnEvent, rules: Rules, suspects: "Any") -> int:
+    from sessionlog import spool
+
+    if suspects:
+        text = data.decode("utf-8", "surrogateescape")
+        data = rules.clean_text(text, suspects).encode("utf-8", "surrogateescape")
+    kept = "nothing to keep"
+    if data.strip():
+        kept = f"the {len(data)} bytes are kept in {spool.keep_rejected(projects.home_folder(), data)}"
+    _say(f"not an event: {error}; {kept}")
+    return 1
+
+
+def _working_directory(payload: "dict[str, Any]") -> str:
+    inner = payload.get("data")
+    cwd = payload.get("cwd") or (inner.get("cwd") if isinstance(inner, dict) else None)
+    try:
+        return cwd if isinstance(cwd, str) and "\0" not in cwd and cwd else os.getcwd()
+    except FileNotFoundError:  # the session's folder was deleted under it
+        return projects.user_home()
+
+
+def _enter(folder: str) -> str:
+    """The canonical path of a folder: the kernel says it for a working directory, and os.path costs 1.4 ms."""
+    try:
+        os.chdir(folder)
+        return os.getcwd()
+    except (OSError, ValueError):
+        return folder
+
+
+def _ignore_signals() -> None:
+    """Ctrl+C ends the session's work, not the record of it: these few milliseconds are seen through."""
+    import _signal
+
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        number = getattr(_signal, name, None)
+        if number is not None:
+            _signal.signal(number, _signal.SIG_IGN)
+
+
+def _read_stdin() -> bytes:
+    """All of stdin, to its end if there is one: a client that is not read to the end gets EPIPE."""
+    data = bytearray()
+    try:
+        was_blocking = os.get_blocking(0)
+        os.set_blocking(0, False)
+    except (OSError, AttributeError):  # a closed stdin, or Windows before 3.12
+        was_blocking = False
+    try:
+        while True:
+            try:
+                chunk = os.read(0, CHUNK)
+            except BlockingIOError:
+                if not _more_to_come(data):
+                    break
+                continue
+            if not chunk:
+                break
+            data += chunk
+    except OSError:
+        pass  # a closed stdin: nothing came
+    finally:
+        if was_blocking:
+            os.set_blocking(0, True)  # a terminal is shared with the shell
+    return bytes(data)
+
+
+def _more_to_come(data: bytearray) -> bool:
+    """Wait for more on stdin; False when it stays silent for too long."""
+    import select
+    import time
+
+    global _waiting_since  # noqa: PLW0603 (one process, one event)
+    _waiting_since = _waiting_since or time.monotonic()
+    whole = data.rstrip()[-1:] == b"}" and _is_whole(data)
+    poll = select.poll()
+    poll.register(0, select.POLLIN | select.POLLHUP)
+    spoke = poll.poll(SILENCE_AFTER_OBJECT if whole else SILENCE_WITHIN_OBJECT)
+    return bool(spoke) and time.monotonic() - _waiting_since < PATIENCE
+
+
+def _is_whole(data: bytearray) -> bool:
+    try:
+        _parse(bytes(data))
+    except NotAnEvent:
+        return False
+    return True
+
+
+def _say(message: str) -> None:
+    """One line on stderr: Claude Code shows the first one to the user when the exit code is 1."""
+    try:
+        os.write(2, f"sessionlog: {' '.join(message.split())}\n".encode("utf-8", "backslashreplace"))
+    except OSError:
+        pass

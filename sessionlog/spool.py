@@ -1,0 +1,169 @@
+"""Where an event waits when the database cannot take it, and how it comes home: in order, once."""
+
+import os
+import time
+
+from sessionlog import archive
+from sessionlog.errors import ArchiveUnavailable
+from sessionlog.event import normalise
+from sessionlog.lean import encode_ascii, parse_json, sqlite_error, utc_text
+from sessionlog.locks import open_private, try_lock, wait_for_lock
+from sessionlog.projects import fallback_folders, spool_paths, waiting_spools
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterator
+    from typing import Any
+
+    from sessionlog.projects import Place
+
+# What one hook brings home at most, so that a long queue never slows a session.
+HOOK_BATCH_BYTES = 2 * 1024 * 1024
+
+# An event that was delivered: when (ms), by which registration, what the caller knew, the payload.
+Entry = tuple[int, str, "str | None", "str | None", "dict[str, Any]"]
+
+
+def append(place: "Place", entry: "Entry", timeout: float = archive.LOCK_WAIT) -> str:
+    """Add one line to the spool, whole or not at all; returns the file's path."""
+    line = (encode_ascii(entry) + "\n").encode()
+    trouble: list[str] = []
+    for path in spool_paths(place):
+        try:
+            _make_own_folder(os.path.dirname(path))
+            _append_line(path, line, timeout)
+            return path
+        except (OSError, ArchiveUnavailable) as error:
+            trouble.append(str(error))
+    raise ArchiveUnavailable("no spool can be written: " + "; ".join(trouble))
+
+
+def keep_rejected(home: str, data: bytes) -> str:
+    """Keep what is no event where a person can find it; returns the file's path."""
+    now = utc_text(time.time_ns() // 1_000_000).replace(":", "-")
+    name = f"{now}-{os.urandom(3).hex()}.json"
+    trouble: list[str] = []
+    for folder in rejected_folders(home):
+        path = f"{folder}/{name}"
+        try:
+            _make_own_folder(os.path.dirname(folder))
+            _make_own_folder(folder)
+            with open(open_private(path, os.O_EXCL), "wb") as file:
+                file.write(data)
+            return path
+        except OSError as error:
+            trouble.append(str(error))
+    raise ArchiveUnavailable("what arrived cannot be kept: " + "; ".join(trouble))
+
+
+def rejected_folders(home: str) -> "list[str]":
+    """Where rejected payloads are kept, of all projects together."""
+    return [f"{folder}/rejected" for folder in (home, *fallback_folders())]
+
+
+def bring_home(place: "Place", connection: "sqlite3.Connection", limit: int | None = None) -> int:
+    """Move what waits in the spool into the database; returns how many events came home.
+
+    A spool that another process is emptying at this moment is left to it.
+    """
+    count = 0
+    for path in waiting_spools(place):
+        try:
+            descriptor = open_private(path, 0)
+        except OSError:
+            continue
+        try:
+            if try_lock(descriptor):
+                count += _empty(place, connection, descriptor, limit)
+        finally:
+            os.close(descriptor)
+    return count
+
+
+def _append_line(path: str, line: bytes, timeout: float) -> None:
+    descriptor = open_private(path, os.O_APPEND)
+    try:
+        wait_for_lock(descriptor, path, timeout)
+        size = os.fstat(descriptor).st_size
+        if not size:
+            line = f'{{"spool":"{os.urandom(8).hex()}"}}\n'.encode() + line
+        elif os.pread(descriptor, 1, size - 1) != b"\n":
+            line = b"\n" + line  # a writer was killed in the midst of its line
+        try:
+            rest = line
+            while rest:
+                rest = rest[os.write(descriptor, rest) :]
+        except OSError:
+            os.ftruncate(descriptor, size)  # a full disk must not leave half a line
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def _empty(place: "Place", connection: "sqlite3.Connection", descriptor: int, limit: int | None) -> int:
+    size = os.fstat(descriptor).st_size
+    if not size:
+        return 0
+    with open(descriptor, "rb", closefd=False) as file:
+        header = file.readline()
+        spool_id = _spool_id(header)
+        row = connection.execute("SELECT offset FROM spool_progress WHERE spool_id = ?", (spool_id,)).fetchone()
+        start = row[0] if row else len(header)
+        file.seek(start)
+        rejected: list[bytes] = []
+        count, end = 0, start
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            for line in file:
+                end += len(line)
+                if not _store(connection, line):
+                    rejected.append(line)
+                else:
+                    count += 1
+                if limit is not None and end - start > limit:
+                    break
+            connection.execute("DELETE FROM spool_progress WHERE spool_id <> ?", (spool_id,))
+            connection.execute("REPLACE INTO spool_progress VALUES (?, ?)", (spool_id, end))
+            for line in rejected:  # before the commit: what lies before the offset is never looked at again
+                keep_rejected(place.home, line)
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+    if end >= size:
+        os.ftruncate(descriptor, 0)
+    return count
+
+
+def _store(connection: "sqlite3.Connection", line: bytes) -> bool:
+    """Whether the line was an event that the database could take. An empty line is nothing, and fine."""
+    if not line.strip():
+        return True
+    try:
+        at_ms, via, event, session_id, payload = parse_json(line.decode())
+        record = normalise(payload, at_ms=at_ms, via=via, event=event, session_id=session_id)
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return False
+    try:
+        archive.append(connection, record, at_ms)
+    except sqlite_error as error:
+        if type(error).__name__ in ("DataError", "IntegrityError", "InterfaceError", "ProgrammingError"):
+            return False  # about this event, not about the database: it must not hold up the others
+        raise
+    return True
+
+
+def _spool_id(header: bytes) -> str:
+    try:
+        return str(parse_json(header.decode())["spool"])
+    except (ValueError, TypeError, KeyError):
+        return header.hex()  # not ours to write, but its lines may be
+
+
+def _make_own_folder(folder: str) -> None:
+    """Make the folder; in a place that all users share, somebody else's folder or link of that name is refused."""
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    if hasattr(os, "getuid") and {os.lstat(folder).st_uid, os.stat(folder).st_uid} != {os.getuid()}:
+        raise PermissionError(f"{folder} belongs to another user")
