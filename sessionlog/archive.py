@@ -1,13 +1,13 @@
 """The database of one project: append an event to it, in one short transaction, or say why not."""
 
 from sessionlog import event as events
-from sessionlog.errors import ArchiveDamaged, ArchiveUnavailable
 from sessionlog.lean import connect, os, sqlite_error, utc_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
 
+    from sessionlog.errors import ArchiveUnavailable
     from sessionlog.event import Record
     from sessionlog.projects import Place
 
@@ -22,34 +22,35 @@ WAL_LIMIT = 512 * 1024
 # Two registrations (plugin and settings) deliver the same payload within moments of each other.
 TWIN_WINDOW_MS = 10_000
 
-_CONTENT = [column for column in events.COLUMNS if column not in ("session_id", "event", "at", "via")]
+_PLACE = {column: f"?{number}" for number, column in enumerate(events.COLUMNS, 1)}
+_SAME_CONTENT = " AND ".join(f"{column} IS {place}" for column, place in _PLACE.items() if column not in ("at", "via"))
+_EARLIEST, _LATEST, _HAS_OWN_ID = (f"?{len(_PLACE) + number}" for number in (1, 2, 3))
 
-
-def _append_sql() -> str:
-    place = {column: f"?{number}" for number, column in enumerate(events.COLUMNS, 1)}
-    total = len(events.COLUMNS)
-    same_content = " AND ".join(f"{column} IS {place[column]}" for column in _CONTENT)
-    # One statement is one transaction, and an INSERT holds the write lock from its start: no second copy slips in.
-    return (
-        f"INSERT INTO events ({', '.join(events.COLUMNS)}) SELECT {', '.join(place.values())} WHERE NOT EXISTS ("
-        f"SELECT 1 FROM events WHERE session_id = {place['session_id']} AND at BETWEEN ?{total + 1} AND ?{total + 2} "
-        f"AND event = {place['event']} AND (?{total + 3} OR via <> {place['via']}) AND {same_content})"
-    )
-
-
-_APPEND = _append_sql()
+# One statement is one transaction, and an INSERT holds the write lock from its start: no second copy slips in.
+_APPEND = (
+    f"INSERT INTO events ({', '.join(_PLACE)}) SELECT {', '.join(_PLACE.values())} "
+    f"WHERE NOT EXISTS (SELECT 1 FROM events WHERE %s AND {_SAME_CONTENT})"
+)
+_SAME_CALL = f"tool_use_id = {_PLACE['tool_use_id']}"
+_SAME_MOMENT = (
+    f"session_id = {_PLACE['session_id']} AND at BETWEEN {_EARLIEST} AND {_LATEST} "
+    f"AND ({_HAS_OWN_ID} OR via <> {_PLACE['via']})"
+)
 
 
 def append(connection: "sqlite3.Connection", record: "Record", at_ms: int) -> None:
     """Write one event, unless it is the second copy of one that is there.
 
-    A copy has the same content at nearly the same time. If it carries an id of its own (a tool call's, a prompt's), that
-    settles it; otherwise it must have come another way, because one registration delivers each event once: two equal
-    prompts are two events.
+    A copy has the same content, and the same id of a tool call. Events without one are copies when they came at nearly
+    the same time, and by another way, because one registration delivers each event once: two equal notifications are
+    two events. A prompt's own id settles it for prompts.
     """
-    has_own_id = bool(record["tool_use_id"] or (record["event"] == "UserPromptSubmit" and record["prompt_id"]))
-    window = (utc_text(at_ms - TWIN_WINDOW_MS), utc_text(at_ms + TWIN_WINDOW_MS))
-    connection.execute(_APPEND, (*record.values(), *window, has_own_id))
+    if record["tool_use_id"]:
+        connection.execute(_APPEND % _SAME_CALL, (*record.values(),))
+    else:
+        window = (utc_text(at_ms - TWIN_WINDOW_MS), utc_text(at_ms + TWIN_WINDOW_MS))
+        has_own_id = record["event"] == "UserPromptSubmit" and record["prompt_id"] is not None
+        connection.execute(_APPEND % _SAME_MOMENT, (*record.values(), *window, has_own_id))
 
 
 def open_for_writing(place: "Place", timeout: float = LOCK_WAIT) -> "sqlite3.Connection":
@@ -74,10 +75,14 @@ def is_safe_file(path: str) -> bool:
     except FileNotFoundError:
         return False
     if status.st_mode & 0o170000 != 0o100000:
-        raise ArchiveUnavailable(f"{path} is a link or a folder, not a file; sessionlog does not write to it")
-    if hasattr(os, "geteuid") and status.st_uid != os.geteuid():
-        raise ArchiveUnavailable(f"{path} belongs to another user; sessionlog does not write to it")
-    return True
+        reason = "is a link or a folder, not a file"
+    elif hasattr(os, "geteuid") and status.st_uid != os.geteuid():
+        reason = "belongs to another user"
+    else:
+        return True
+    from sessionlog.errors import ArchiveUnavailable
+
+    raise ArchiveUnavailable(f"{path} {reason}; sessionlog does not write to it")
 
 
 def let_go(connection: "sqlite3.Connection", place: "Place") -> None:
@@ -89,8 +94,10 @@ def let_go(connection: "sqlite3.Connection", place: "Place") -> None:
         pass  # the event is committed; the next hook tries again
 
 
-def unavailable(place: "Place", error: BaseException) -> ArchiveUnavailable:
+def unavailable(place: "Place", error: Exception) -> "ArchiveUnavailable":
     """What an error of SQLite or the file system means for the event at hand."""
+    from sessionlog.errors import ArchiveDamaged, ArchiveUnavailable
+
     if isinstance(error, ArchiveUnavailable):
         return error
     message = str(error)

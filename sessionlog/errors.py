@@ -5,10 +5,6 @@ class SessionlogError(Exception):
     """Says what happened, what was kept, and what to type next."""
 
 
-class NotAnEvent(SessionlogError):
-    """What arrived on stdin is no JSON object: its bytes go to the folder of rejected payloads."""
-
-
 class ArchiveUnavailable(SessionlogError):
     """The database cannot be written now; the event belongs in the spool."""
 

@@ -4,17 +4,13 @@ Exit 0: the event is safe, in the database or in the spool. Exit 1, with one lin
 not an event. Never 2, which would block the session. What an ordinary event does not need is imported where it is used.
 """
 
-import sys
-
 from sessionlog import archive, projects
-from sessionlog.errors import ArchiveDamaged, ArchiveUnavailable, NotAnEvent
 from sessionlog.event import normalise
-from sessionlog.lean import getenv, os, parse_json, sqlite_error
+from sessionlog.lean import getenv, os, parse_json
 from sessionlog.redact import Rules
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import sqlite3
     from typing import Any, NoReturn
 
     from sessionlog.projects import Place
@@ -35,12 +31,13 @@ _waiting_since = 0.0
 
 def main(event: str | None = None, handler: str = "hook") -> "NoReturn":
     """Record the event on stdin and end the process. `event` is what the handler is registered for."""
-    code = 1
+    code, data = 1, b""
     try:
         _ignore_signals()
-        code = record(_read_stdin(), event, "plugin" if getenv("CLAUDE_PLUGIN_ROOT") else handler)
-    except BaseException as error:  # a hook that raises must still not block the session
-        _say(f"the event was not recorded: {error or type(error).__name__}")
+        data = _read_stdin()
+        code = record(data, event, "plugin" if getenv("CLAUDE_PLUGIN_ROOT") else handler)
+    except BaseException as error:  # whatever it is: no session is blocked by it, and no event lost
+        _say(f"the event was not recorded: {type(error).__name__}: {error}{_keep(data)}")
     finally:
         os._exit(code)  # the interpreter's own way out costs 1.4 ms, and could still fail
     raise AssertionError  # for the type checker: os._exit does not return
@@ -55,7 +52,7 @@ def record(data: bytes, event: str | None, via: str) -> int:
     suspects = rules.suspects(data)
     try:
         payload = _parse(data)
-    except NotAnEvent as error:
+    except ValueError as error:
         return _reject(data, error, rules, suspects)
     if suspects:
         payload = rules.clean(payload, suspects)
@@ -66,12 +63,9 @@ def record(data: bytes, event: str | None, via: str) -> int:
 
 def _parse(data: bytes) -> "dict[str, Any]":
     """The payload. Bytes that are not UTF-8 become lone surrogates, which `event` keeps exactly."""
-    try:
-        payload = parse_json(data.decode("utf-8-sig", "surrogateescape"))
-    except ValueError as error:
-        raise NotAnEvent(str(error)) from None
+    payload = parse_json(data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape"))
     if not isinstance(payload, dict):
-        raise NotAnEvent(f"a JSON {type(payload).__name__}, not an object")
+        raise ValueError(f"a JSON {type(payload).__name__}, not an object")
     return payload
 
 
@@ -87,8 +81,9 @@ def _store(
         connection = archive.open_for_writing(place)
         archive.append(connection, row, at_ms)
         archive.let_go(connection, place)
-    except (sqlite_error, OSError, ArchiveUnavailable) as error:
+    except Exception as error:
         from sessionlog import spool
+        from sessionlog.errors import ArchiveDamaged
 
         reason = archive.unavailable(place, error)
         _say(f"{reason}; the event waits in {spool.append(place, (at_ms, via, event, session_id, payload))}")
@@ -105,7 +100,9 @@ def _queue(place: "Place", entry: "Any") -> None:
         connection = archive.open_for_writing(place, LOCK_WAIT_WITH_SPOOL)
         spool.bring_home(place, connection, spool.HOOK_BATCH_BYTES)
         archive.let_go(connection, place)
-    except (sqlite_error, OSError, ArchiveUnavailable) as error:
+    except Exception as error:
+        from sessionlog.errors import ArchiveDamaged
+
         reason = archive.unavailable(place, error)
         _say(f"{reason}; the event waits in the spool")
         if isinstance(reason, ArchiveDamaged):
@@ -121,21 +118,28 @@ def _replace_damaged(place: "Place", probe: "Any") -> None:
         if aside:
             _say(f"the damaged archive was set aside as {aside}; a new one starts")
             spool.bring_home(place, archive.open_for_writing(place), spool.HOOK_BATCH_BYTES)
-    except (sqlite_error, OSError, ArchiveUnavailable) as error:
+    except Exception as error:
         _say(str(error))  # the event is in the spool; the next hook tries again
 
 
-def _reject(data: bytes, error: NotAnEvent, rules: Rules, suspects: "Any") -> int:
-    from sessionlog import spool
-
+def _reject(data: bytes, error: ValueError, rules: Rules, suspects: "Any") -> int:
     if suspects:
         text = data.decode("utf-8", "surrogateescape")
         data = rules.clean_text(text, suspects).encode("utf-8", "surrogateescape")
-    kept = "nothing to keep"
-    if data.strip():
-        kept = f"the {len(data)} bytes are kept in {spool.keep_rejected(projects.home_folder(), data)}"
-    _say(f"not an event: {error}; {kept}")
+    _say(f"not an event: {error}{_keep(data)}")
     return 1
+
+
+def _keep(data: bytes) -> str:
+    """Put bytes that did not become an event where a person can find them, and say where."""
+    if not data.strip():
+        return ""
+    try:
+        from sessionlog import spool
+
+        return f"; the {len(data)} bytes are kept in {spool.keep_rejected(projects.home_folder(), data)}"
+    except Exception as error:
+        return f"; its {len(data)} bytes could not be kept: {error}"
 
 
 def _working_directory(payload: "dict[str, Any]") -> str:
@@ -194,23 +198,26 @@ def _read_stdin() -> bytes:
 
 
 def _more_to_come(data: bytearray) -> bool:
-    """Wait for more on stdin; False when it stays silent for too long."""
+    """Wait for more on stdin; False when it stays silent for too long, or has been coming for too long."""
     import select
     import time
 
     global _waiting_since  # noqa: PLW0603 (one process, one event)
     _waiting_since = _waiting_since or time.monotonic()
-    whole = data.rstrip()[-1:] == b"}" and _is_whole(data)
     poll = select.poll()
     poll.register(0, select.POLLIN | select.POLLHUP)
-    spoke = poll.poll(SILENCE_AFTER_OBJECT if whole else SILENCE_WITHIN_OBJECT)
-    return bool(spoke) and time.monotonic() - _waiting_since < PATIENCE
+    for silence in (SILENCE_AFTER_OBJECT, SILENCE_WITHIN_OBJECT):
+        if poll.poll(silence):
+            return time.monotonic() - _waiting_since < PATIENCE
+        if data[-8:].rstrip().endswith(b"}") and _is_whole(data):
+            break
+    return False
 
 
 def _is_whole(data: bytearray) -> bool:
     try:
         _parse(bytes(data))
-    except NotAnEvent:
+    except ValueError:
         return False
     return True
 

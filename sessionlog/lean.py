@@ -91,7 +91,12 @@ def parse_json(text: str) -> "Any":
     """The JSON value that makes up the whole text. Raises ValueError for anything else, also for too deep nesting."""
     body = text.lstrip(" \t\r\n")
     try:
-        value, end = _scan(body, 0)
+        try:
+            value, end = _scan(body, 0)
+        except SystemError:  # the C scanner wants to raise an exception of a module that nobody imported
+            import json.decoder  # noqa: F401
+
+            value, end = _scan(body, 0)
     except StopIteration:
         raise ValueError("no JSON value" if body else "nothing arrived") from None
     except RecursionError:

@@ -85,7 +85,7 @@ CREATE TRIGGER events_keep_sessions AFTER INSERT ON events BEGIN
         1,
         new.event = 'UserPromptSubmit',
         new.event IN ('PostToolUse', 'PostToolUseFailure'),
-        new.event = 'PostToolUse' AND new.tool_name IN ('Edit', 'MultiEdit', 'NotebookEdit', 'Write'),
+        ifnull(new.event = 'PostToolUse' AND new.tool_name IN ('Edit', 'MultiEdit', 'NotebookEdit', 'Write'), 0),
         new.event IN ('PostToolUseFailure', 'StopFailure')
     ) ON CONFLICT (session_id) DO UPDATE SET
         started_at = min(started_at, excluded.started_at),

@@ -1,0 +1,153 @@
+"""What one hook costs, beside a bare interpreter and two plain loggers, all in the same run.
+
+    python -m bench.hook            # 100,000 events in the archive, 2 KB, 200 KB and 5 MB events, a burst of 400
+    python -m bench.hook --quick    # a tenth of it
+"""
+
+import argparse
+import json
+import os
+import random
+import shlex
+import shutil
+import sqlite3
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from bench import corpus
+
+ROOT = Path(__file__).resolve().parent.parent
+PYTHON = [sys.executable, "-I", "-S"]
+
+PLAIN_LOGGER = """
+import json, os, sqlite3, sys
+payload = json.load(sys.stdin)
+db = sqlite3.connect(os.environ["PLAIN_DB"], timeout=5)
+db.execute("PRAGMA journal_mode = WAL")
+db.execute("CREATE TABLE IF NOT EXISTS events (id INTEGER PRIMARY KEY, session_id TEXT, event TEXT, payload TEXT)")
+db.execute("INSERT INTO events (session_id, event, payload) VALUES (?, ?, ?)",
+           (payload["session_id"], payload["hook_event_name"], json.dumps(payload)))
+db.commit()
+"""
+SHELL_LOGGER = """
+payload=$(cat); escaped=${payload//\\'/\\'\\'}
+printf "CREATE TABLE IF NOT EXISTS events (id INTEGER PRIMARY KEY, payload TEXT); INSERT INTO events (payload) VALUES ('%s');" \\
+    "$escaped" | sqlite3 "$PLAIN_DB"
+"""
+
+Logger = tuple[list[str], Path, Callable[[], int]]
+
+
+def run(command: list[str], data: bytes, env: dict[str, str]) -> float:
+    started = time.perf_counter()
+    done = subprocess.run(command, input=data, env=env, capture_output=True, check=False)
+    seconds = time.perf_counter() - started
+    assert done.stdout == b"", done.stdout
+    return seconds
+
+
+def loggers(folder: Path, place: corpus.projects.Place) -> dict[str, Logger]:
+    """The command of each logger, its database, and how to count what it stored."""
+
+    def stored(db: Path) -> Callable[[], int]:
+        def count() -> int:
+            with sqlite3.connect(db) as connection:
+                return int(connection.execute("SELECT count(*) FROM events").fetchone()[0])
+
+        return count
+
+    plain, shell = folder / "plain.db", folder / "shell.db"
+    found: dict[str, Logger] = {
+        "sessionlog": (
+            [*PYTHON, str(ROOT / "hooks" / "any_event.py")],
+            Path(place.db),
+            lambda: corpus.count(place),
+        ),
+        "json + sqlite3": ([sys.executable, "-c", PLAIN_LOGGER], plain, stored(plain)),
+    }
+    if shutil.which("sqlite3") and shutil.which("bash"):
+        found["bash + sqlite3 shell"] = (["bash", "-c", SHELL_LOGGER], shell, stored(shell))
+    for db in (plain, shell):
+        with sqlite3.connect(db) as connection:
+            connection.execute(
+                "CREATE TABLE events (id INTEGER PRIMARY KEY, session_id TEXT, event TEXT, payload TEXT)"
+            )
+    return found
+
+
+def latency(found: dict[str, Logger], env: dict[str, str], rounds: int) -> None:
+    rng = random.Random(7)
+    print(f"{'':24}{'2 KB':>24}{'200 KB':>24}{'5 MB':>24}")
+    times: dict[str, list[list[float]]] = {name: [] for name in ["bare interpreter", *found]}
+    for size, repeats in ((2_000, rounds), (200_000, rounds // 2), (5_000_000, max(3, rounds // 15))):
+        column: dict[str, list[float]] = {name: [] for name in times}
+        for number in range(repeats):
+            event = corpus.payload("Edit", size, rng, f"bench-{size}-{number % 7}")
+            data = json.dumps(event, ensure_ascii=False).encode() + b"\n"
+            column["bare interpreter"].append(run([*PYTHON, "-c", "pass"], b"", env))
+            for name, (command, db, _) in found.items():
+                column[name].append(run(command, data, {**env, "PLAIN_DB": str(db)}))
+        for name, values in column.items():
+            times[name].append(values)
+    bare = [statistics.median(values) for values in times["bare interpreter"]]
+    for name, columns in times.items():
+        cells = [
+            f"{statistics.median(values) / floor:5.2f} x  p95 {sorted(values)[int(len(values) * 0.95)] / floor:5.2f} x"
+            for values, floor in zip(columns, bare, strict=True)
+        ]
+        print(f"{name:24}" + "".join(f"{cell:>24}" for cell in cells))
+    print(f"(1 x = {bare[0] * 1000:.1f} ms, {' '.join(map(shlex.quote, PYTHON))} -c pass)\n")
+
+
+def burst(found: dict[str, Logger], env: dict[str, str], writers: int = 16, each: int = 25) -> None:
+    print(f"{writers} processes x {each} events at once")
+    rng = random.Random(8)
+    for name, (command, db, stored) in found.items():
+        batches = [
+            [json.dumps(corpus.payload("Bash", 2_000, rng, f"burst-{writer}")).encode() for _ in range(each)]
+            for writer in range(writers)
+        ]
+        before, started = stored(), time.perf_counter()
+
+        def write(batch: list[bytes], command: list[str] = command, db: Path = db) -> None:
+            for data in batch:
+                run(command, data, {**env, "PLAIN_DB": str(db)})
+
+        with ThreadPoolExecutor(writers) as pool:
+            list(pool.map(write, batches))
+        seconds = time.perf_counter() - started
+        print(f"{name:24}{writers * each / seconds:8.0f} events/s   stored {stored() - before} of {writers * each}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else None)
+    parser.add_argument("--quick", action="store_true", help="a tenth of the work")
+    quick = parser.parse_args().quick
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        project = folder / "project"
+        project.mkdir()
+        os.environ["SESSIONLOG_HOME"] = str(folder / "home")
+        events = 10_000 if quick else 100_000
+        place = corpus.fill(project, events)
+        size = Path(place.db).stat().st_size / 1e6
+        print(f"Python {sys.version.split()[0]}, SQLite {sqlite3.sqlite_version}; {events:,} events, {size:.0f} MB\n")
+        env = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(folder),
+            "SESSIONLOG_HOME": str(folder / "home"),
+            "CLAUDE_PROJECT_DIR": str(project),
+        }
+        found = loggers(folder, place)
+        latency(found, env, rounds=20 if quick else 200)
+        burst(found, env)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,41 @@
+"""Options and small habits that the commands share."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from sessionlog import reading
+from sessionlog.projects import Place
+
+
+def project_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """--project and --all: whose archive is meant."""
+    command = click.option("--all", "everywhere", is_flag=True, help="All projects instead of this one.")(command)
+    return click.option(
+        "--project", metavar="DIR", type=click.Path(), help="The project in DIR instead of the one we are in."
+    )(command)
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for other programs.")
+
+
+def places(project: str | None, everywhere: bool) -> list[Place]:
+    """The archives that the options mean; what a person should know of them goes to stderr."""
+    if project and everywhere:
+        raise click.UsageError("--project and --all exclude each other.")
+    found = reading.all_places() if everywhere else [reading.place_of(project)]
+    for place in found:
+        reading.bring_up_to_date(place)
+        for notice in reading.notices(place):
+            click.secho(f"Note: {notice}", fg="yellow", err=True)
+    return found
+
+
+def print_json(value: Any) -> None:
+    """JSON for machines; archive text may hold what orjson refuses (lone surrogates, numbers beyond 64 bits)."""
+    text = json.dumps(value, ensure_ascii=False, indent=2)
+    click.echo(text.encode("utf-8", "surrogatepass").decode("utf-8", "replace"))

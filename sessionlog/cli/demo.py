@@ -1,0 +1,67 @@
+"""sessionlog demo."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+import click
+
+from sessionlog import projects, reading
+from sessionlog.cli import example
+from sessionlog.cli.common import json_option, print_json
+from sessionlog.cli.show import render
+from sessionlog.errors import SessionlogError
+from sessionlog.registration import hook_command
+
+SAMPLE = Path(__file__).parent.parent / "demo" / "session.jsonl"
+
+
+@example("sessionlog demo")
+@click.command()
+@json_option
+def command(as_json: bool) -> None:
+    """Record a sample session into a throw-away archive and show it.
+
+    Each event of the sample goes through the real hook, in a process of its own, as Claude Code would run it.
+    """
+    home = Path(tempfile.mkdtemp(prefix="sessionlog-demo-"))
+    project = home / "shop"
+    project.mkdir()
+    payloads = SAMPLE.read_text(encoding="utf-8").replace("{project}", str(project)).replace("{home}", str(home))
+    record(payloads.splitlines(), home, project, quiet=as_json)
+
+    os.environ["SESSIONLOG_HOME"] = str(home)
+    place = projects.place(os.path.realpath(project))
+    found = reading.find_session([place], "last")
+    events = list(reading.events(reading.connect(place), found.session["session_id"]))
+    if as_json:
+        print_json({"path": place.db, "events": [reading.as_json(row) for row in events]})
+        return
+    for line in render(found, events):
+        click.echo(line)
+    click.echo(
+        f"\nAll of it is in {place.db}\n"
+        f"Look around:   export SESSIONLOG_HOME={home}\n"
+        "               sessionlog sessions --all\n"
+        f"               sqlite3 {place.db} 'SELECT * FROM bash_commands'\n"
+        f"Throw it away: rm -r {home}"
+    )
+
+
+def record(payloads: list[str], home: Path, project: Path, quiet: bool) -> None:
+    """Send the payloads through the registered hook commands, one process each."""
+    keep = ("PATH", "LANG", "SYSTEMROOT")
+    environment = {name: os.environ[name] for name in keep if name in os.environ}
+    environment |= {"HOME": str(home), "SESSIONLOG_HOME": str(home), "CLAUDE_PROJECT_DIR": str(project)}
+    with click.progressbar(payloads, label="Recording", hidden=quiet, width=30) as progress:
+        for payload in progress:
+            hook = hook_command(json.loads(payload)["hook_event_name"])
+            done = subprocess.run(  # noqa: S602 (the command that a settings file would hold)
+                hook, shell=True, input=payload.encode(), env=environment, capture_output=True, check=False
+            )
+            if done.returncode or done.stdout:
+                raise SessionlogError(f"the hook failed ({done.returncode}): {done.stderr.decode(errors='replace')}")

@@ -1,0 +1,146 @@
+"""A session as one reads it in a terminal: a line for each thing that happened."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from sessionlog.lean import parse_json
+
+Row = dict[str, Any]
+
+# Characters that move the cursor, change colours or reorder text: shown, not obeyed.
+_UNSAFE = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0))}
+_UNSAFE |= {code: f"\\u{code:04x}" for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C)}
+_UNSAFE |= {ord("\t"): "    ", ord("\n"): "\n"}
+
+
+class Line(NamedTuple):
+    """One thing that happened: when, what kind, what; colour says prompt, answer, tool, trouble."""
+
+    at: str
+    kind: str
+    text: str
+    colour: str | None = None
+    indent: int = 0
+
+
+def safe(text: str) -> str:
+    """Text from an archive that a terminal shows and does not obey."""
+    return text.translate(_UNSAFE)
+
+
+def one_line(text: str, width: int = 100) -> str:
+    """The text on one line, cut to a width."""
+    flat = safe(" ".join(text.split()))
+    return flat if len(flat) <= width else flat[: width - 1] + "…"
+
+
+def local_time(at: str, form: str = "%Y-%m-%d %H:%M") -> str:
+    """A time of the archive (UTC) on this machine's clock."""
+    try:
+        return datetime.fromisoformat(at.replace("Z", "+00:00")).astimezone().strftime(form)
+    except (ValueError, OverflowError):
+        return at
+
+
+def duration(milliseconds: float) -> str:
+    """165 ms, 4.1 s, 12 min, 3.5 h."""
+    for limit, size, unit in ((1000, 1, "ms"), (60_000, 1000, "s"), (3_600_000, 60_000, "min")):
+        if milliseconds < limit:
+            value = milliseconds / size
+            return f"{value:.0f} {unit}" if unit == "ms" or value >= 10 else f"{value:.1f} {unit}"
+    return f"{milliseconds / 3_600_000:.1f} h"
+
+
+def counted(number: int, noun: str) -> str:
+    """1 prompt, 2 prompts."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def lines(events: Iterable[Row]) -> Iterator[Line]:
+    """What happened, in order. A tool call that ended is one line, at its end."""
+    rows = list(events)
+    ended = {row["tool_use_id"] for row in rows if row["event"] in ("PostToolUse", "PostToolUseFailure")}
+    for row in rows:
+        if row["event"] == "PreToolUse" and row["tool_use_id"] in ended:
+            continue
+        indent = 1 if row["agent_id"] and row["event"] != "SubagentStart" else 0
+        kind, text, colour = _describe(row)
+        yield Line(row["at"], kind, text, colour, indent)
+
+
+def _describe(row: Row) -> tuple[str, str, str | None]:
+    extra = _object(row["extra"])
+    match row["event"]:
+        case "UserPromptSubmit":
+            return "prompt", one_line(row["prompt"] or ""), "blue"
+        case "PostToolUse":
+            return row["tool_name"] or "tool", f"{_argument(row)}{_took(row)}", None
+        case "PostToolUseFailure":
+            return row["tool_name"] or "tool", f"{_argument(row)}{_took(row)}  {_failure(row)}", "red"
+        case "PreToolUse":
+            return row["tool_name"] or "tool", f"{_argument(row)}  no result: denied, cancelled or cut off", "yellow"
+        case "PermissionRequest":
+            return "permission", f"asked for {row['tool_name']} {_argument(row)}", "yellow"
+        case "PermissionDenied":
+            return "permission", f"denied {row['tool_name']} {_argument(row)}", "red"
+        case "Stop":
+            return "answer", one_line(row["last_assistant_message"] or "stopped"), "magenta"
+        case "SubagentStart":
+            return "sub-agent", f"{row['agent_type'] or 'agent'} {(row['agent_id'] or '')[:8]} started", "green"
+        case "SubagentStop":
+            return "sub-agent", one_line(row["last_assistant_message"] or "stopped"), "green"
+        case "Notification":
+            return "notice", one_line(row["message"] or ""), "cyan"
+        case "SessionStart":
+            return "start", " · ".join(one_line(str(extra[key])) for key in ("source", "model") if extra.get(key)), "cyan"
+        case "SessionEnd":
+            return "end", one_line(str(extra.get("reason", ""))), "cyan"
+        case "StopFailure":
+            return "failure", one_line(row["error"] or ""), "red"
+        case other:
+            told = row["message"] or row["file_path"] or json.dumps(extra, ensure_ascii=False)
+            return one_line(other, 24), one_line(told if told != "{}" else ""), "cyan"
+
+
+def _argument(row: Row) -> str:
+    """The one argument of a tool call that matters."""
+    if row["command"] is not None:
+        return f"$ {one_line(row['command'])}"
+    if row["file_path"] is not None:
+        changed = ""
+        if row["old_string"] is not None and row["new_string"] is not None:
+            changed = f" (+{_line_count(row['new_string'])} -{_line_count(row['old_string'])})"
+        elif row["content"] is not None:
+            changed = f" (+{_line_count(row['content'])})"
+        return one_line(_shortened(row["file_path"], row["cwd"])) + changed
+    inputs = _object(row["tool_input"])
+    first = next((value for value in (row["description"], *inputs.values()) if isinstance(value, str) and value), None)
+    return one_line(first) if first else one_line(json.dumps(inputs, ensure_ascii=False)) if inputs else ""
+
+
+def _failure(row: Row) -> str:
+    first, _, rest = (row["error"] or "").partition("\n")
+    if first.startswith("Exit code "):
+        return f"exit {one_line(first[10:], 12)}" + (f" · {one_line(rest, 80)}" if rest else "")
+    return f"failed · {one_line(row['error'] or '', 80)}"
+
+
+def _took(row: Row) -> str:
+    return "" if row["duration_ms"] is None else f"  {duration(row['duration_ms'])}"
+
+
+def _line_count(text: str) -> int:
+    return len(text.splitlines())
+
+
+def _shortened(path: str, cwd: str | None) -> str:
+    return path.removeprefix(f"{cwd}/") if cwd else path
+
+
+def _object(text: str | None) -> dict[str, Any]:
+    value = parse_json(text) if text else {}
+    return value if isinstance(value, dict) else {}
