@@ -1,7 +1,7 @@
 """What one hook costs, beside a bare interpreter and two plain loggers, all in the same run.
 
-    python -m bench.hook            # 100,000 events in the archive, 2 KB, 200 KB and 5 MB events, a burst of 400
-    python -m bench.hook --quick    # a tenth of it
+python -m bench.hook            # 100,000 events in the archive, 2 KB, 200 KB and 5 MB events, a burst of 400
+python -m bench.hook --quick    # a tenth of it
 """
 
 import argparse
@@ -37,8 +37,8 @@ db.commit()
 """
 SHELL_LOGGER = """
 payload=$(cat); escaped=${payload//\\'/\\'\\'}
-printf "CREATE TABLE IF NOT EXISTS events (id INTEGER PRIMARY KEY, payload TEXT); INSERT INTO events (payload) VALUES ('%s');" \\
-    "$escaped" | sqlite3 "$PLAIN_DB"
+printf "CREATE TABLE IF NOT EXISTS events (id INTEGER PRIMARY KEY, payload TEXT);
+INSERT INTO events (payload) VALUES ('%s');" "$escaped" | sqlite3 "$PLAIN_DB"
 """
 
 Logger = tuple[list[str], Path, Callable[[], int]]

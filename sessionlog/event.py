@@ -154,7 +154,7 @@ def rebuild(record: "Record") -> "dict[str, Any]":
     for key in envelope.get("absent", ()):
         (named if key == name_key else rest).pop(key)
     if not nested:
-        return rest  # type: ignore[no-any-return]
+        return rest
     for old in envelope["renamed"]:
         rest[old] = rest.pop(NESTED_NAMES[old])
     return {**outer, "data": rest}
@@ -192,9 +192,9 @@ def _give_back(target: "dict[str, Any]", key: str, value: "Any") -> None:
         target.setdefault(key, value)
 
 
-def _text(value: "Any") -> str | None:
+def _text(value: object) -> str | None:
     """A string as SQLite text can hold it: no NUL (its functions would stop there), no lone surrogate."""
-    if type(value) is not str:
+    if not isinstance(value, str):
         return None
     if "\0" in value:
         value = value.replace("\0", "\u2400")
@@ -204,7 +204,7 @@ def _text(value: "Any") -> str | None:
 def _json_text(value: "Any") -> str:
     """JSON as people and LIKE want to read it, or in ASCII when it holds a lone surrogate."""
     text: str = encode_json(value)
-    return text if _is_unicode(text) else encode_ascii(value)  # type: ignore[no-any-return]
+    return text if _is_unicode(text) else encode_ascii(value)
 
 
 def _is_unicode(text: str) -> bool:

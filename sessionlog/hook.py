@@ -1,7 +1,7 @@
 """The hot path: one event from stdin to the archive, without ever blocking, printing or raising.
 
-Exit 0: the event is safe, in the database or in the spool. Exit 1, with one line on stderr: it could not be kept, or was
-not an event. Never 2, which would block the session. What an ordinary event does not need is imported where it is used.
+Exit 0: the event is safe, in the database or in the spool. Exit 1, with one line on stderr: it could not be kept, or
+was not an event. Never 2, which would block the session. What an ordinary event does not need is imported where used.
 """
 
 from sessionlog import archive, projects
@@ -41,6 +41,13 @@ def main(event: str | None = None, handler: str = "hook") -> "NoReturn":
     finally:
         os._exit(code)  # the interpreter's own way out costs 1.4 ms, and could still fail
     raise AssertionError  # for the type checker: os._exit does not return
+
+
+def command_line() -> "NoReturn":
+    """`sessionlog-hook [EVENT]`: found on PATH, for settings that a team shares; the handlers in hooks/ are faster."""
+    import sys
+
+    main(sys.argv[1] if len(sys.argv) > 1 else None, "sessionlog-hook")
 
 
 def record(data: bytes, event: str | None, via: str) -> int:
@@ -162,7 +169,7 @@ def _enter(folder: str) -> str:
 
 def _ignore_signals() -> None:
     """Ctrl+C ends the session's work, not the record of it: these few milliseconds are seen through."""
-    import _signal
+    import _signal  # type: ignore[import-not-found]
 
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         number = getattr(_signal, name, None)

@@ -23,9 +23,11 @@ __all__ = ["connect", "encode_ascii", "encode_json", "getenv", "os", "parse_json
 
 def getenv(name: str) -> str:
     """The value of an environment variable, empty when it is not set."""
-    environ: Any = os.environ
-    value = environ.get(name.encode()) or environ.get(name) or ""
-    return value if isinstance(value, str) else value.decode("utf-8", "surrogateescape")
+    public = sys.modules.get("os")
+    if public:  # the core's copy is as old as the process
+        return public.environ.get(name, "")  # type: ignore[no-any-return]
+    core: dict[bytes, bytes] = os.environ  # type: ignore[assignment]
+    return core.get(name.encode(), b"").decode("utf-8", "surrogateescape")
 
 
 def utc_text(milliseconds: int) -> str:
@@ -58,7 +60,7 @@ def _json_core() -> "tuple[Any, Any, Any]":
     try:
         from _json import encode_basestring, encode_basestring_ascii, make_encoder, make_scanner
 
-        scan = make_scanner(_Reading)
+        scan: Any = make_scanner(_Reading)  # type: ignore[arg-type]
 
         def encoder(quote: "Any") -> "Any":
             encode = make_encoder(None, _refuse_type, quote, None, ":", ",", False, False, False)
@@ -71,7 +73,7 @@ def _json_core() -> "tuple[Any, Any, Any]":
     except (ImportError, TypeError, AttributeError):
         import json
 
-        decoder = json.JSONDecoder(strict=False, parse_constant=_refuse_constant)
+        decoder: Any = json.JSONDecoder(strict=False, parse_constant=_refuse_constant)
         options: Any = {"separators": (",", ":"), "allow_nan": False, "check_circular": False}
         return (
             decoder.scan_once,
@@ -119,21 +121,22 @@ class _Functools:
 
 def _sqlite_core() -> "Any":
     stand_in = "functools" not in sys.modules and "sqlite3" not in sys.modules
+    modules: dict[str, Any] = sys.modules
     if stand_in:
-        sys.modules["functools"] = _Functools  # type: ignore[assignment]
+        modules["functools"] = _Functools
     try:
         import _sqlite3
 
         return _sqlite3
     except ImportError:
         if stand_in:
-            del sys.modules["functools"]
+            del modules["functools"]
         import sqlite3
 
         return sqlite3
     finally:
-        if sys.modules.get("functools") is _Functools:
-            del sys.modules["functools"]
+        if modules.get("functools") is _Functools:
+            del modules["functools"]
 
 
 _core = _sqlite_core()

@@ -97,8 +97,8 @@ def statements(script: str) -> "list[str]":
 def set_aside(place: "Place", timeout: float, probe: "Callable[[sqlite3.Connection], None]") -> str | None:
     """Move a damaged database out of the way under a name with its date; None if the probe finds it sound.
 
-    The probe does again what failed: another hook may have been here first, or the trouble was a passing one. A check of
-    the whole file would keep the session waiting.
+    The probe does again what failed: another hook may have been here first, or the trouble was a passing one. A check
+    of the whole file would keep the session waiting.
     """
     with Lock(f"{place.db}.lock", timeout):
         if _is_sound(place, probe):

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from sessionlog import archive, event, migrate, projects, spool
 from sessionlog.errors import SessionlogError
+from sessionlog.lean import getenv
 from sessionlog.projects import Place
 
 Row = dict[str, Any]
@@ -27,7 +28,7 @@ def place_of(folder: str | None = None) -> Place:
 
     A session may have been started below the top of a checkout: the nearest folder upwards that has an archive counts.
     """
-    if folder is None and (projects.getenv("CLAUDE_PROJECT_DIR") or projects.getenv("CLAUDE_PROJECT_ROOT")):
+    if folder is None and (getenv("CLAUDE_PROJECT_DIR") or getenv("CLAUDE_PROJECT_ROOT")):
         return projects.place(projects.of_environment(os.getcwd(), os.path.realpath))
     if folder is not None and not os.path.isdir(folder):
         raise SessionlogError(f"{folder} is not a folder")
@@ -41,7 +42,7 @@ def place_of(folder: str | None = None) -> Place:
 
 def all_places() -> list[Place]:
     """Every archive there is, by the name of its file."""
-    if db := projects.getenv("SESSIONLOG_DB"):
+    if db := getenv("SESSIONLOG_DB"):
         return [_place_at(db)] if os.path.exists(db) else []
     return [_place_at(str(path)) for path in sorted(Path(projects.home_folder()).glob("*.db")) if path.is_file()]
 
@@ -55,7 +56,9 @@ def connect(place: Place) -> sqlite3.Connection:
             "Register the hooks (`sessionlog hook-command` prints the command), or try `sessionlog demo`."
         )
     connection = sqlite3.connect(f"{Path(os.path.abspath(place.db)).as_uri()}?mode=ro", uri=True)
-    connection.row_factory = lambda cursor, row: dict(zip((column[0] for column in cursor.description), row, strict=True))
+    connection.row_factory = lambda cursor, row: dict(
+        zip((column[0] for column in cursor.description), row, strict=True)
+    )
     connection.text_factory = lambda data: data.decode("utf-8", "replace")  # JSON may hold half a surrogate pair
     try:
         version = connection.execute("PRAGMA user_version").fetchone()["user_version"]
@@ -114,7 +117,8 @@ def find_session(places: list[Place], wanted: str) -> Found:
         else:
             # A range instead of LIKE: it uses the index, and `_` is only a letter.
             rows = connection.execute(
-                "SELECT * FROM session_summary WHERE session_id >= ? AND session_id < ?", (wanted, wanted + "\U0010ffff")
+                "SELECT * FROM session_summary WHERE session_id >= ? AND session_id < ?",
+                (wanted, wanted + "\U0010ffff"),
             ).fetchall()
         candidates += [Found(place, row) for row in rows]
         connection.close()
@@ -124,7 +128,9 @@ def find_session(places: list[Place], wanted: str) -> Found:
     if len(exact or candidates) == 1:
         return (exact or candidates)[0]
     if not candidates:
-        raise SessionlogError(f"no session starts with {wanted!r}; `sessionlog sessions` lists them (--all: everywhere)")
+        raise SessionlogError(
+            f"no session starts with {wanted!r}; `sessionlog sessions` lists them (--all: everywhere)"
+        )
     some = "\n".join(f"  {found.session['session_id']}  {found.session['started_at']}" for found in candidates[:10])
     raise SessionlogError(f"{len(candidates)} sessions start with {wanted!r}; type more of the id:\n{some}")
 

@@ -13,7 +13,6 @@ from sessionlog.projects import fallback_folders, spool_paths, waiting_spools
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterator
     from typing import Any
 
     from sessionlog.projects import Place

@@ -96,7 +96,11 @@ def _describe(row: Row) -> tuple[str, str, str | None]:
         case "Notification":
             return "notice", one_line(row["message"] or ""), "cyan"
         case "SessionStart":
-            return "start", " · ".join(one_line(str(extra[key])) for key in ("source", "model") if extra.get(key)), "cyan"
+            return (
+                "start",
+                " · ".join(one_line(str(extra[key])) for key in ("source", "model") if extra.get(key)),
+                "cyan",
+            )
         case "SessionEnd":
             return "end", one_line(str(extra.get("reason", ""))), "cyan"
         case "StopFailure":

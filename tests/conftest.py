@@ -75,7 +75,9 @@ Hook = Callable[..., "subprocess.CompletedProcess[bytes]"]
 def hook(project: Path) -> Hook:
     """Runs a handler as Claude Code does: a process of its own, the payload on stdin."""
 
-    def run(payload: Any, *arguments: str, handler: str = "any_event.py", **env: str) -> subprocess.CompletedProcess[bytes]:
+    def run(
+        payload: Any, *arguments: str, handler: str = "any_event.py", **env: str
+    ) -> subprocess.CompletedProcess[bytes]:
         data = payload if isinstance(payload, bytes) else json.dumps(payload, ensure_ascii=False).encode() + b"\n"
         done = subprocess.run(
             [*PYTHON, str(HANDLERS / handler), *arguments],
@@ -95,7 +97,9 @@ def hook(project: Path) -> Hook:
     return run
 
 
-def rows(place: projects.Place, query: str = "SELECT * FROM events ORDER BY id", *parameters: Any) -> list[dict[str, Any]]:
+def rows(
+    place: projects.Place, query: str = "SELECT * FROM events ORDER BY id", *parameters: Any
+) -> list[dict[str, Any]]:
     """What the archive holds, read by SQLite itself."""
     connection = sqlite3.connect(place.db)
     connection.row_factory = sqlite3.Row

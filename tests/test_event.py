@@ -49,7 +49,10 @@ def test_every_example_of_the_specification_comes_back(payload: dict[str, Any]) 
 @pytest.mark.parametrize(
     ("payload", "columns"),
     [
-        (NESTED[0], {"event": "UserPromptSubmit", "session_id": "sess_abc123", "prompt": "请帮我创建一个React按钮组件"}),
+        (
+            NESTED[0],
+            {"event": "UserPromptSubmit", "session_id": "sess_abc123", "prompt": "请帮我创建一个React按钮组件"},
+        ),
         (
             NESTED[1],
             {
@@ -67,7 +70,10 @@ def test_every_example_of_the_specification_comes_back(payload: dict[str, Any]) 
         (FLAT[3], {"command": "npm test", "tool_input": '{"timeout":1000,"run_in_background":false}'}),
         (FLAT[6], {"event": "PostToolUseFailure", "error": "Exit code 1", "extra": '{"is_interrupt":false}'}),
         (FLAT[7], {"event": "Notification", "message": "hi"}),
-        ({"hook_event_name": "InstructionsLoaded", "session_id": "s", "file_path": "/p/CLAUDE.md"}, {"file_path": "/p/CLAUDE.md"}),
+        (
+            {"hook_event_name": "InstructionsLoaded", "session_id": "s", "file_path": "/p/CLAUDE.md"},
+            {"file_path": "/p/CLAUDE.md"},
+        ),
     ],
 )
 def test_what_audits_ask_for_is_in_columns(payload: dict[str, Any], columns: dict[str, str]) -> None:
@@ -79,7 +85,12 @@ def test_what_audits_ask_for_is_in_columns(payload: dict[str, Any], columns: dic
 def test_both_shapes_give_the_same_record() -> None:
     nested = NESTED[1]
     data = dict(nested["data"])
-    flat = {"hook_event_name": nested["event"], "tool_name": data.pop("tool"), "tool_response": data.pop("tool_result"), **data}
+    flat = {
+        "hook_event_name": nested["event"],
+        "tool_name": data.pop("tool"),
+        "tool_response": data.pop("tool_result"),
+        **data,
+    }
     one, other = (event.normalise(payload, at_ms=AT, via="test") for payload in (nested, flat))
     assert one.pop("envelope") and other.pop("envelope") is None
     assert one == other
@@ -123,7 +134,7 @@ def test_texts_that_sqlite_cannot_hold_are_readable_in_the_column_and_exact_in_t
     assert event.rebuild(record) == payload
 
 
-# --- any JSON object ---------------------------------------------------------------------------------------------------
+# --- any JSON object ------------------------------------------------------------------------------------------------
 
 texts = st.text(st.characters(codec=None), max_size=12) | st.sampled_from(["", "\0", "\ud800", "Bash", "PostToolUse"])
 numbers = st.integers(-(2**70), 2**70) | st.floats(allow_nan=False, allow_infinity=False)
@@ -148,7 +159,9 @@ payloads = (objects | st.fixed_dictionaries({"event": texts, "data": objects}, o
 def test_any_object_comes_back(payload: dict[str, Any]) -> None:
     record = event.normalise(payload, at_ms=AT, via="test")
     assert event.rebuild(through_sqlite(record)) == payload
-    assert json.dumps(event.rebuild(record), sort_keys=True) == json.dumps(payload, sort_keys=True)  # 1 is not 1.0 or True
+    assert json.dumps(event.rebuild(record), sort_keys=True) == json.dumps(
+        payload, sort_keys=True
+    )  # 1 is not 1.0 or True
 
 
 @settings(max_examples=200)

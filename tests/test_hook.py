@@ -86,9 +86,7 @@ HARD_INPUTS: dict[str, bytes] = {
 
 
 @pytest.mark.parametrize("name", HARD_INPUTS)
-def test_what_is_no_event_is_kept_and_the_next_event_works(
-    hook: Hook, place: projects.Place, name: str
-) -> None:
+def test_what_is_no_event_is_kept_and_the_next_event_works(hook: Hook, place: projects.Place, name: str) -> None:
     data = HARD_INPUTS[name]
     done = hook(data)
     kept = rejected(Path(os.environ["HOME"]))
@@ -105,8 +103,20 @@ def test_what_is_no_event_is_kept_and_the_next_event_works(
 KEPT_INPUTS: dict[str, Any] = {
     "lone surrogate": {"session_id": "s1", "hook_event_name": "X", "prompt": "a\ud800b"},
     "NUL": {"session_id": "s1", "hook_event_name": "X", "prompt": "a\0b", "tool_input": {"command": "\0"}},
-    "numbers beyond 64 bits": {"session_id": "s1", "hook_event_name": "X", "duration_ms": 2**80, "n": [-(2**64), 10**30]},
-    "wrong types": {"session_id": 7, "hook_event_name": ["x"], "prompt": {}, "tool_input": "a string", "cwd": 1, "tool_name": None},
+    "numbers beyond 64 bits": {
+        "session_id": "s1",
+        "hook_event_name": "X",
+        "duration_ms": 2**80,
+        "n": [-(2**64), 10**30],
+    },
+    "wrong types": {
+        "session_id": 7,
+        "hook_event_name": ["x"],
+        "prompt": {},
+        "tool_input": "a string",
+        "cwd": 1,
+        "tool_name": None,
+    },
     "no session": {"hook_event_name": "Stop"},
     "nothing": {},
     "unknown": {"session_id": "s1", "hook_event_name": "Brand🆕New", "field": {"deep": [1, {"x": None}]}},
@@ -134,7 +144,7 @@ def test_a_payload_of_20_mb_is_stored_whole(hook: Hook, place: projects.Place) -
     assert event.rebuild(rows(place)[0]) == payload
 
 
-# --- stdin ---------------------------------------------------------------------------------------------------------------
+# --- stdin ----------------------------------------------------------------------------------------------------------
 
 
 def start_hook() -> subprocess.Popen[bytes]:
@@ -168,7 +178,13 @@ def test_half_an_object_on_an_open_stdin_is_kept(project: Path, home: Path) -> N
 
 def test_stdin_in_pieces(project: Path, place: projects.Place) -> None:
     with start_hook() as process:
-        for piece in (b'{"session_id":"s1",', b'"hook_event_name":"X",', b'"tool_input":{"a":1}', b',"prompt":"', b'done"}'):
+        for piece in (
+            b'{"session_id":"s1",',
+            b'"hook_event_name":"X",',
+            b'"tool_input":{"a":1}',
+            b',"prompt":"',
+            b'done"}',
+        ):
             write(process, piece)
             time.sleep(0.05)
         process.communicate(timeout=30)
@@ -189,11 +205,13 @@ def test_closed_output_changes_nothing(project: Path, place: projects.Place) -> 
     assert len(rows(place)) == 1
 
 
-# --- the same event twice ------------------------------------------------------------------------------------------------
+# --- the same event twice -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("payload", [tool(1), prompt("hi", prompt_id="p1")], ids=["tool call", "prompt with an id"])
-def test_an_event_with_an_id_of_its_own_is_stored_once(hook: Hook, place: projects.Place, payload: dict[str, Any]) -> None:
+def test_an_event_with_an_id_of_its_own_is_stored_once(
+    hook: Hook, place: projects.Place, payload: dict[str, Any]
+) -> None:
     for _ in range(3):
         assert hook(payload).returncode == 0
     assert hook(payload, CLAUDE_PLUGIN_ROOT="/plugin").returncode == 0
@@ -228,7 +246,7 @@ def test_the_same_tool_call_with_other_content_is_another_event(hook: Hook, plac
     assert len(rows(place)) == 3
 
 
-# --- many at once --------------------------------------------------------------------------------------------------------
+# --- many at once ---------------------------------------------------------------------------------------------------
 
 
 def test_64_hooks_at_once_on_a_database_that_does_not_exist(hook: Hook, place: projects.Place) -> None:
@@ -260,7 +278,10 @@ def test_killed_hooks_leave_the_database_whole_and_every_reported_event_in_it_on
         list(pool.map(one, range(500)))
     assert 0 < len(safe) < 500, "the kills must hit some hooks and miss others"
     done = subprocess.run(
-        [*PYTHON, str(HANDLERS / "any_event.py")], input=json.dumps(tool(1000)).encode(), capture_output=True, check=True
+        [*PYTHON, str(HANDLERS / "any_event.py")],
+        input=json.dumps(tool(1000)).encode(),
+        capture_output=True,
+        check=True,
     )
     assert done.stderr == b""
     assert rows(place, "PRAGMA integrity_check") == [{"integrity_check": "ok"}]
@@ -281,7 +302,7 @@ def test_an_interrupted_session_does_not_lose_the_event(project: Path, place: pr
     assert rows(place)[0]["prompt"] == "kept"
 
 
-# --- when something is gone ----------------------------------------------------------------------------------------------
+# --- when something is gone -----------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -299,7 +320,9 @@ def shell(copy: Path, payload: dict[str, Any]) -> subprocess.CompletedProcess[by
     return subprocess.run(["sh", "-c", command], input=json.dumps(payload).encode(), capture_output=True, check=False)
 
 
-@pytest.mark.parametrize("gone", ["nothing", "python", "hooks", "hooks/any_event.py", "sessionlog", "sessionlog/lean.py"])
+@pytest.mark.parametrize(
+    "gone", ["nothing", "python", "hooks", "hooks/any_event.py", "sessionlog", "sessionlog/lean.py"]
+)
 def test_the_command_never_ends_with_2(copy: Path, project: Path, gone: str) -> None:
     path = copy / gone
     if path.is_dir():
@@ -330,7 +353,7 @@ def test_a_wheel_finds_its_own_hooks(tmp_path: Path, project: Path, place: proje
     assert len(rows(place)) == 1
 
 
-# --- cost and privacy ----------------------------------------------------------------------------------------------------
+# --- cost and privacy -----------------------------------------------------------------------------------------------
 
 
 def test_an_ordinary_event_imports_nothing_heavy(hook: Hook, project: Path, place: projects.Place) -> None:
@@ -343,7 +366,17 @@ def test_an_ordinary_event_imports_nothing_heavy(hook: Hook, project: Path, plac
     )
     imported = {line.rpartition(b"|")[2].strip().decode() for line in done.stderr.splitlines()}
     assert "sessionlog.hook" in imported
-    assert not imported & {"os", "re", "json", "sqlite3", "typing", "functools", "pathlib", "hashlib", "sessionlog.errors"}
+    assert not imported & {
+        "os",
+        "re",
+        "json",
+        "sqlite3",
+        "typing",
+        "functools",
+        "pathlib",
+        "hashlib",
+        "sessionlog.errors",
+    }
 
 
 def test_files_are_private(hook: Hook, place: projects.Place) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from typing import Any
+from collections.abc import Callable
 
 import click
 
@@ -17,9 +17,11 @@ from sessionlog.errors import SessionlogError
 COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("demo", "Record a sample session into a throw-away archive and show it."),
     "hook-command": ("hook_command", "Print the shell command to register as a Claude Code hook."),
+    "install": ("install", "Register the hooks in the settings of Claude Code."),
     "path": ("path", "Print where the archive of this project is."),
     "sessions": ("sessions", "List recorded sessions, newest first."),
     "show": ("show", "Show one session."),
+    "uninstall": ("uninstall", "Take the hooks out of the settings; the archive stays."),
 }
 
 
@@ -64,7 +66,7 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def example(*lines: str) -> Any:
+def example(*lines: str) -> Callable[[click.Command], click.Command]:
     """Decorate a command with examples at the end of its --help."""
 
     def add(command: click.Command) -> click.Command:

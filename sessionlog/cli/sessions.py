@@ -14,6 +14,7 @@ from sessionlog import reading, terminal
 from sessionlog.cli import example
 from sessionlog.cli.common import json_option, places, print_json, project_options
 from sessionlog.errors import SessionlogError
+from sessionlog.projects import Place
 
 
 @example("sessionlog sessions", "sessionlog sessions --all -n 50", "sessionlog sessions --json | jq '.[0]'")
@@ -34,8 +35,8 @@ def command(project: str | None, everywhere: bool, limit: int, as_json: bool) ->
         _print(row, everywhere)
 
 
-def _newest_first(found: list[reading.Place]) -> Iterator[dict[str, Any]]:
-    def of_place(place: reading.Place) -> Iterator[dict[str, Any]]:
+def _newest_first(found: list[Place]) -> Iterator[dict[str, Any]]:
+    def of_place(place: Place) -> Iterator[dict[str, Any]]:
         for row in reading.sessions(reading.connect(place)):
             yield {**row, "project": place.project}
 
@@ -48,9 +49,10 @@ def _print(row: dict[str, Any], with_project: bool) -> None:
     counts = f"{row['prompts']:>3} prompts {row['tool_calls']:>4} tools"
     failures = click.style(f" {row['failures']:>3} failed", fg="red") if row["failures"] else " " * 11
     project = f"  {os.path.basename(row['project'])}" if with_project else ""
+    when = f"{terminal.local_time(row['started_at'])}  {terminal.duration(row['seconds'] * 1000):>7}"
     click.echo(
         click.style(row["session_id"][:8], fg="yellow")
-        + f"  {terminal.local_time(row['started_at'])}  {terminal.duration(row['seconds'] * 1000):>7}  {counts}{failures}"
+        + f"  {when}  {counts}{failures}"
         + click.style(project, fg="cyan")
         + f"  {terminal.one_line(row['first_prompt'] or '', 60)}"
     )

@@ -22,7 +22,9 @@ def command(session: str, project: str | None, everywhere: bool, as_json: bool) 
     found = reading.find_session(places(project, everywhere), session)
     events = list(reading.events(reading.connect(found.place), found.session["session_id"]))
     if as_json:
-        print_json({**found.session, "project": found.place.project, "events": [reading.as_json(row) for row in events]})
+        print_json(
+            {**found.session, "project": found.place.project, "events": [reading.as_json(row) for row in events]}
+        )
         return
     click.echo_via_pager(line + "\n" for line in render(found, events))
 
@@ -39,9 +41,10 @@ def render(found: reading.Found, events: list[dict[str, Any]]) -> Iterator[str]:
             ("failures", "failure"),
         )
     ]
-    title = f"{terminal.local_time(session['started_at'], '%Y-%m-%d %H:%M:%S')}, {terminal.duration(session['seconds'] * 1000)}"
+    started = terminal.local_time(session["started_at"], "%Y-%m-%d %H:%M:%S")
+    took = terminal.duration(session["seconds"] * 1000)
     yield click.style(f"session {session['session_id']}", fg="yellow", bold=True)
-    yield f"  {title}, in {terminal.safe(found.place.project)}"
+    yield f"  {started}, {took}, in {terminal.safe(found.place.project)}"
     yield f"  {' · '.join(counts)}"
     yield ""
     for line in terminal.lines(events):

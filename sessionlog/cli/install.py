@@ -1,0 +1,93 @@
+"""`sessionlog install`: register the hooks in a settings file of Claude Code."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+import click
+
+from sessionlog import claude_settings, registration
+from sessionlog.cli import COMMANDS, example
+from sessionlog.errors import SessionlogError
+
+
+@example("sessionlog install", "sessionlog install --dry-run", "sessionlog install --scope local --events core --yes")
+@click.command("install")
+@click.option(
+    "--scope",
+    type=click.Choice(claude_settings.SCOPES),
+    default="user",
+    show_default=True,
+    help="user: all your sessions. local: yours in this project. project: everybody's, the file is shared.",
+)
+@click.option(
+    "--events",
+    type=click.Choice(["all", "core"]),
+    help="core: the 14 events of the specification. all: newer ones too, as far as your Claude Code knows them.  "
+    "[default: all; core in a shared file]",
+)
+@click.option("--client-version", metavar="X.Y.Z", help="The version of Claude Code; asked from `claude` otherwise.")
+@click.option("--dry-run", is_flag=True, help="Show what would change and write nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def command(scope: str, events: str | None, client_version: str | None, dry_run: bool, yes: bool) -> None:
+    """Register sessionlog's hooks with Claude Code.
+
+    Only our own entries are added or brought up to date; every other byte of the settings file stays as it is. A copy
+    of the file is kept beside it. `sessionlog uninstall` takes the entries out again.
+    """
+    cwd = Path.cwd()
+    path = claude_settings.settings_file(scope, cwd)
+    version = registration.parse_version(client_version) if client_version else registration.client_version()
+    if client_version and version is None:
+        raise SessionlogError(f"{client_version} is no version of Claude Code. Write it as `claude --version` does.")
+    shared = scope == "project"
+    if events is None:  # a colleague's old client might ignore a whole file for one event that it does not know
+        events = "core" if shared else "all"
+    handlers = registration.handlers(registration.events_for(events, version), quiet_if_missing=shared)
+    change = claude_settings.plan_install(path, handlers)
+    show(change)
+    if events == "all" and version is None:
+        note(
+            "The version of Claude Code is unknown, so only the 14 core events are registered (--client-version X.Y.Z)."
+        )
+    if shared and not shutil.which("sessionlog-hook"):
+        note("sessionlog-hook is not on your PATH: hooks in a shared file record only where it is.")
+    for notice in claude_settings.notices(cwd, path, handlers):
+        note(notice)
+    if not change.needed:
+        click.echo(f"Already installed in {path}: {len(handlers)} events.")
+        return
+    if dry_run:
+        click.echo("Dry run: nothing was written.")
+        return
+    confirm(f"Write {path}?", yes)
+    backup = claude_settings.apply(change)
+    click.secho(f"Installed in {path}: {len(handlers)} events.", fg="green")
+    if backup:
+        click.echo(f"The file as it was: {backup}")
+    click.echo("New sessions are recorded from now on, running ones too; no restart is needed.")
+    click.echo("  sessionlog sessions    see what was recorded")
+    if "import" in COMMANDS:
+        click.echo("  sessionlog import      bring in the sessions that Claude Code still has on disk")
+
+
+def show(change: claude_settings.Change) -> None:
+    """Print the diff, in colour on a terminal (click takes the colour out elsewhere)."""
+    for line in change.diff():
+        click.secho(line, fg={"+": "green", "-": "red", "@": "cyan"}.get(line[:1]))
+
+
+def note(text: str) -> None:
+    """Print what the user should know, apart from the diff."""
+    click.secho(f"Note: {text}", fg="yellow", err=True)
+
+
+def confirm(question: str, yes: bool) -> None:
+    """Ask; stop where nobody can answer or the answer is no."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise SessionlogError("Nothing was written, for there is no terminal to ask on. Add --yes to write it.")
+    click.confirm(question, default=True, abort=True)

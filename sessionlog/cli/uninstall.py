@@ -1,0 +1,55 @@
+"""`sessionlog uninstall`: take the hooks out of the settings files of Claude Code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from sessionlog import claude_settings
+from sessionlog.cli import example
+from sessionlog.cli.install import confirm, note, show
+from sessionlog.errors import SessionlogError
+from sessionlog.projects import home_folder
+
+
+@example("sessionlog uninstall", "sessionlog uninstall --dry-run")
+@click.command("uninstall")
+@click.option("--dry-run", is_flag=True, help="Show what would change and write nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def command(dry_run: bool, yes: bool) -> None:
+    """Take sessionlog's hooks out of the settings files: the user's, this project's and its local one.
+
+    The files become what they were before `sessionlog install`, with all that was changed in them since. What was
+    recorded stays.
+    """
+    cwd = Path.cwd()
+    changes: list[claude_settings.Change] = []
+    problems: list[str] = []
+    for path in claude_settings.all_settings_files(cwd):
+        try:
+            change = claude_settings.plan_uninstall(path)
+        except SessionlogError as error:  # a broken file in one place keeps nobody from uninstalling in another
+            problems.append(str(error))
+            continue
+        if change.needed:
+            changes.append(change)
+            show(change)
+    for problem in problems:
+        note(problem)
+    if not changes:
+        click.echo("Nothing of sessionlog is in the settings files of this user and this project.")
+    elif dry_run:
+        click.echo("Dry run: nothing was written.")
+        return
+    else:
+        confirm(f"Write {len(changes)} file{'s' if len(changes) > 1 else ''}?", yes)
+        for change in changes:
+            backup = claude_settings.apply(change)
+            kept = f" (as it was: {backup})" if backup else ""
+            click.secho(f"Uninstalled from {change.path}{kept}", fg="green")
+    if plugin := claude_settings.enabled_plugin(cwd):
+        note(f"The plugin {plugin} still records: `claude plugin disable {plugin}` stops it.")
+    click.echo(f"The archive stays where it is: {home_folder()}")
+    if problems:
+        raise SessionlogError("Not every settings file could be read; see above.")

@@ -1,0 +1,109 @@
+"""What gets registered with Claude Code: which events, with which command and which timeout."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from sessionlog.client_events import CORE, EVENTS, RECORDED
+from sessionlog.errors import SessionlogError
+
+Version = tuple[int, int, int]
+Handler = dict[str, Any]  # one entry of a settings file: {"type": "command", "command": …, "timeout": …}
+
+ANY_EVENT = "any_event.py"
+OWN_HANDLER = {"UserPromptSubmit": "user_prompt_submit.py", "PostToolUse": "post_tool_use.py"}
+
+# Our entries are known by the form of their command, wherever an older version or another interpreter lived. The
+# names of the scripts alone would not do: other people's hooks are called post_tool_use.py too.
+_OURS = re.compile(
+    r".+ -I -S .+/hooks/(any_event|user_prompt_submit|post_tool_use)\.py'?( \w+)? \|\| exit 1"
+    r"|sessionlog-hook( \w+)? .*\[ \$\? -ne 1 \]"
+)
+
+
+def hook_command(event: str | None = None, *, quiet_if_missing: bool = False) -> str:
+    """The shell command to register; it never ends with 2, which would erase the prompt, even if sessionlog is gone."""
+    if quiet_if_missing:
+        # For the settings file that a team shares. A path of one machine is wrong on every other one and would change
+        # with each colleague who installs, so PATH finds the command (made by pip, it costs 11 ms more). No sessionlog
+        # is no error: 127 (not found) and the like become 0 without a word, only its own failure, 1, is told.
+        command = ["sessionlog-hook", *([event] if event else [])]
+        return f"{shlex.join(command)} 2>/dev/null || [ $? -ne 1 ]"
+    if not sys.executable:
+        raise SessionlogError("Python does not know its own path, so no hook command can name it.")
+    script = OWN_HANDLER.get(event or "", ANY_EVENT)
+    # -I -S: no user site, no PYTHONPATH, no `site`; 5 ms less. `|| exit 1`: `python missing.py` ends with 2.
+    # Forward slashes, because on Windows the command runs in Git Bash.
+    command = [Path(sys.executable).as_posix(), "-I", "-S", (handlers_folder() / script).as_posix()]
+    if event and script == ANY_EVENT:
+        command.append(event)
+    return f"{shlex.join(command)} || exit 1"
+
+
+def handlers_folder() -> Path:
+    """Where the handler scripts are: inside the installed package, or beside it in a source checkout."""
+    package = Path(__file__).absolute().parent
+    for folder in (package / "hooks", package.parent / "hooks"):
+        if (folder / ANY_EVENT).is_file():
+            return folder
+    raise SessionlogError(f"The hook scripts are missing beside {package}. Install sessionlog again.")
+
+
+def is_ours(command: object) -> bool:
+    """Whether this is a command that some version of `sessionlog install` wrote."""
+    return isinstance(command, str) and _OURS.fullmatch(command) is not None
+
+
+def handlers(events: Iterable[str], *, quiet_if_missing: bool = False) -> dict[str, Handler]:
+    """The handler to register for each event."""
+    return {
+        event: {
+            "type": "command",
+            "command": hook_command(event, quiet_if_missing=quiet_if_missing),
+            "timeout": timeout(event),
+        }
+        for event in events
+    }
+
+
+def timeout(event: str) -> int:
+    """How many seconds Claude Code gives the hook before it kills it."""
+    # A locked archive sends an event to the spool after 2 s, so 10 s are for machines on their knees. All SessionEnd
+    # hooks share 1.5 s unless one asks for more, and then a person waits at the prompt: 5 s.
+    return 5 if event == "SessionEnd" else 10
+
+
+def events_for(choice: str, version: Version | None) -> tuple[str, ...]:
+    """The events to register with `--events core` or `--events all` for a client of this version."""
+    # One unknown name made clients before 2.1.101 ignore the whole settings file: never name an event too new for
+    # the client, and nothing beyond the specification to a client whose version nobody knows.
+    if version is None:
+        return CORE
+    return tuple(name for name in (CORE if choice == "core" else RECORDED) if EVENTS[name].since <= version)
+
+
+def client_version() -> Version | None:
+    """The version of the `claude` on PATH, or None."""
+    claude = shutil.which("claude")
+    if claude is None:
+        return None
+    try:
+        answer = subprocess.run(  # noqa: S603  the user's own client
+            [claude, "--version"], stdin=subprocess.DEVNULL, capture_output=True, timeout=5, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return parse_version(answer.stdout.decode("utf-8", "replace"))
+
+
+def parse_version(text: str) -> Version | None:
+    """The first version number in a text such as `2.1.325 (Claude Code)`."""
+    found = re.search(r"(\d+)\.(\d+)\.(\d+)", text)
+    return (int(found[1]), int(found[2]), int(found[3])) if found else None
