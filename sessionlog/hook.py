@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
     from sessionlog.projects import Place
+    from sessionlog.spool import Entry
 
 CHUNK = 1 << 20
 
@@ -90,43 +91,42 @@ def _store(
         archive.let_go(connection, place)
     except Exception as error:
         from sessionlog import spool
-        from sessionlog.errors import ArchiveDamaged
 
-        reason = archive.unavailable(place, error)
-        _say(f"{reason}; the event waits in {spool.append(place, (at_ms, via, event, session_id, payload))}")
-        if isinstance(reason, ArchiveDamaged):
-            _replace_damaged(place, lambda connection: archive.append(connection, row, at_ms))
+        entry = (at_ms, via, event, session_id, payload)
+        where = spool.append(place, entry)
+        _say(f"{_explain(place, error, entry)}; the event waits in {where}")
 
 
-def _queue(place: "Place", entry: "Any") -> None:
+def _queue(place: "Place", entry: "Entry") -> None:
     """Behind those who wait already, then bring some of them home: so that all come home in order."""
     from sessionlog import spool
 
-    spool.append(place, entry)
+    where = spool.append(place, entry)
     try:
         connection = archive.open_for_writing(place, LOCK_WAIT_WITH_SPOOL)
         spool.bring_home(place, connection, spool.HOOK_BATCH_BYTES)
         archive.let_go(connection, place)
     except Exception as error:
-        from sessionlog.errors import ArchiveDamaged
-
-        reason = archive.unavailable(place, error)
-        _say(f"{reason}; the event waits in the spool")
-        if isinstance(reason, ArchiveDamaged):
-            row = normalise(entry[4], at_ms=entry[0], via=entry[1], event=entry[2], session_id=entry[3])
-            _replace_damaged(place, lambda connection: archive.append(connection, row, entry[0]))
+        _say(f"{_explain(place, error, entry)}; the event waits in {where}")
 
 
-def _replace_damaged(place: "Place", probe: "Any") -> None:
+def _explain(place: "Place", error: Exception, entry: "Entry") -> str:
+    """Why the database did not take the event. A damaged one is set aside, and a new one begun, on the way."""
+    from sessionlog.errors import ArchiveDamaged
+
+    reason = archive.unavailable(place, error)
+    if not isinstance(reason, ArchiveDamaged):
+        return str(reason)
     from sessionlog import migrate, spool
 
     try:
-        aside = migrate.set_aside(place, LOCK_WAIT_WITH_SPOOL, probe)
+        aside = migrate.set_aside(place, LOCK_WAIT_WITH_SPOOL, lambda connection: spool.store(connection, entry))
         if aside:
-            _say(f"the damaged archive was set aside as {aside}; a new one starts")
             spool.bring_home(place, archive.open_for_writing(place), spool.HOOK_BATCH_BYTES)
-    except Exception as error:
-        _say(str(error))  # the event is in the spool; the next hook tries again
+            return f"{reason}; it was set aside as {aside} and a new one begun"
+    except Exception as another:
+        return f"{reason}; it could not be set aside: {another}"  # the next hook tries again
+    return str(reason)
 
 
 def _reject(data: bytes, error: ValueError, rules: Rules, suspects: "Any") -> int:

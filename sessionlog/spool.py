@@ -67,7 +67,7 @@ def bring_home(place: "Place", connection: "sqlite3.Connection", limit: int | No
     A spool that another process is emptying at this moment is left to it.
     """
     count = 0
-    for path in waiting_spools(place):
+    for path in sorted(waiting_spools(place), key=_since):
         try:
             descriptor = open_private(path, 0)
         except OSError:
@@ -80,13 +80,23 @@ def bring_home(place: "Place", connection: "sqlite3.Connection", limit: int | No
     return count
 
 
+def _since(path: str) -> float:
+    """When the first event was put into this spool."""
+    try:
+        with open(path, "rb") as file:
+            return float(parse_json(file.readline().decode())["since"])
+    except (OSError, ValueError, TypeError, KeyError):
+        return 0
+
+
 def _append_line(path: str, line: bytes, timeout: float) -> None:
     descriptor = open_private(path, os.O_APPEND)
     try:
         wait_for_lock(descriptor, path, timeout)
         size = os.fstat(descriptor).st_size
         if not size:
-            line = f'{{"spool":"{os.urandom(8).hex()}"}}\n'.encode() + line
+            header = {"spool": os.urandom(8).hex(), "since": time.time_ns() // 1_000_000}
+            line = f"{encode_ascii(header)}\n".encode() + line
         elif os.pread(descriptor, 1, size - 1) != b"\n":
             line = b"\n" + line  # a writer was killed in the midst of its line
         try:
@@ -108,7 +118,7 @@ def _empty(place: "Place", connection: "sqlite3.Connection", descriptor: int, li
         header = file.readline()
         spool_id = _spool_id(header)
         row = connection.execute("SELECT offset FROM spool_progress WHERE spool_id = ?", (spool_id,)).fetchone()
-        start = row[0] if row else len(header)
+        start = row[0] if row and row[0] <= size else len(header)
         file.seek(start)
         rejected: list[bytes] = []
         count, end = 0, start
@@ -116,7 +126,7 @@ def _empty(place: "Place", connection: "sqlite3.Connection", descriptor: int, li
         try:
             for line in file:
                 end += len(line)
-                if not _store(connection, line):
+                if not _store_line(connection, line):
                     rejected.append(line)
                 else:
                     count += 1
@@ -136,17 +146,21 @@ def _empty(place: "Place", connection: "sqlite3.Connection", descriptor: int, li
     return count
 
 
-def _store(connection: "sqlite3.Connection", line: bytes) -> bool:
+def store(connection: "sqlite3.Connection", entry: "Entry") -> None:
+    """Write an entry of the spool to the database as the event that it was."""
+    at_ms, via, event, session_id, payload = entry
+    record = normalise(payload, at_ms=at_ms, via=via, event=event, session_id=session_id)
+    archive.append(connection, record, at_ms)
+
+
+def _store_line(connection: "sqlite3.Connection", line: bytes) -> bool:
     """Whether the line was an event that the database could take. An empty line is nothing, and fine."""
     if not line.strip():
         return True
     try:
-        at_ms, via, event, session_id, payload = parse_json(line.decode())
-        record = normalise(payload, at_ms=at_ms, via=via, event=event, session_id=session_id)
+        store(connection, parse_json(line.decode()))
     except (ValueError, TypeError, KeyError, AttributeError):
         return False
-    try:
-        archive.append(connection, record, at_ms)
     except sqlite_error as error:
         if type(error).__name__ in ("DataError", "IntegrityError", "InterfaceError", "ProgrammingError"):
             return False  # about this event, not about the database: it must not hold up the others

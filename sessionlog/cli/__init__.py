@@ -22,6 +22,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "sessions": ("sessions", "List recorded sessions, newest first."),
     "show": ("show", "Show one session."),
     "uninstall": ("uninstall", "Take the hooks out of the settings; the archive stays."),
+    "validate": ("validate", "Check the hooks in settings files and plugins."),
 }
 
 

@@ -1,0 +1,184 @@
+"""The database of a project: made once, migrated once, never touched when it is not ours."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from sessionlog import archive, event, migrate, projects
+from tests.conftest import Hook, rows
+from tests.test_hook import prompt, tool
+
+
+def test_every_migration_has_its_number_and_the_hook_knows_the_last() -> None:
+    assert [number for number, _ in migrate.migrations()] == list(range(1, archive.SCHEMA_VERSION + 1))
+
+
+def test_the_columns_of_the_table_are_those_of_the_record(hook: Hook, place: projects.Place) -> None:
+    hook(prompt("x"))
+    columns = [row["name"] for row in rows(place, "PRAGMA table_info(events)")]
+    assert columns == ["id", *event.COLUMNS]
+
+
+@pytest.mark.parametrize("version", range(archive.SCHEMA_VERSION))
+def test_twenty_hooks_at_once_on_an_older_database(hook: Hook, place: projects.Place, version: int) -> None:
+    Path(place.home).mkdir(parents=True)
+    connection = sqlite3.connect(place.db)
+    connection.execute("PRAGMA journal_mode = WAL")
+    for number, script in migrate.migrations()[:version]:
+        connection.executescript(script)
+        connection.execute(f"PRAGMA application_id = {migrate.APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {number}")
+    connection.close()
+    with ThreadPoolExecutor(20) as pool:
+        done = list(pool.map(lambda number: hook(tool(number)), range(20)))
+    assert [result.stderr for result in done if result.stderr] == []
+    assert len(rows(place)) == 20
+    assert rows(place, "PRAGMA user_version") == [{"user_version": archive.SCHEMA_VERSION}]
+
+
+def test_a_killed_migration_leaves_the_version_before_it(
+    place: projects.Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = "CREATE TABLE half (a);\nCREATE TABLE broken ("
+    monkeypatch.setattr(migrate, "migrations", lambda: [(1, script + ");")])
+    with pytest.raises(sqlite3.OperationalError):
+        migrate.open_new_or_outdated(place, 1)
+    assert rows(place, "SELECT * FROM sqlite_master") == []
+    monkeypatch.undo()
+    migrate.open_new_or_outdated(place, 1).close()
+    assert rows(place, "SELECT count(*) AS n FROM events") == [{"n": 0}]
+
+
+def test_a_database_of_a_newer_sessionlog_is_not_touched(hook: Hook, place: projects.Place) -> None:
+    hook(prompt("one"))
+    connection = sqlite3.connect(place.db)
+    connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    before = Path(place.db).read_bytes()
+    done = hook(prompt("two"))
+    assert done.returncode == 0
+    assert b"newer sessionlog" in done.stderr
+    assert Path(place.db).read_bytes() == before
+    connection = sqlite3.connect(place.db)
+    connection.execute(f"PRAGMA user_version = {archive.SCHEMA_VERSION}")  # as if sessionlog had been upgraded
+    connection.close()
+    assert hook(prompt("three")).stderr == b""
+    assert [row["prompt"] for row in rows(place)] == ["one", "two", "three"]
+
+
+def test_another_programs_database_is_refused(hook: Hook, tmp_path: Path) -> None:
+    other = tmp_path / "other.db"
+    connection = sqlite3.connect(other)
+    connection.execute("CREATE TABLE theirs (a)")
+    connection.close()
+    before = other.read_bytes()
+    done = hook(prompt("x"), SESSIONLOG_DB=str(other))
+    assert done.returncode == 0 and b"another program's database" in done.stderr
+    assert other.read_bytes() == before
+    assert Path(f"{other}.spool").exists()
+
+
+def planted(place: projects.Place, kind: str, target: Path) -> None:
+    Path(place.home).mkdir(parents=True)
+    match kind:
+        case "symlink":
+            target.touch()
+            Path(place.db).symlink_to(target)
+        case "dangling symlink":
+            Path(place.db).symlink_to(target)
+        case "folder":
+            Path(place.db).mkdir()
+        case "another user's file":
+            if os.geteuid() != 0:
+                pytest.skip("only root can give a file away")
+            migrate.open_new_or_outdated(place, 1).close()
+            os.chown(place.db, 12345, 12345)
+
+
+@pytest.mark.parametrize("kind", ["symlink", "dangling symlink", "folder", "another user's file"])
+def test_a_planted_database_is_refused_and_the_event_waits(
+    hook: Hook, place: projects.Place, tmp_path: Path, kind: str
+) -> None:
+    target = tmp_path / "target"
+    planted(place, kind, target)
+    done = hook(prompt("x"))
+    assert done.returncode == 0 and b"does not write to it" in done.stderr
+    assert not target.exists() or target.read_bytes() == b""
+    assert "x" in Path(f"{place.db}.spool").read_text()
+
+
+@pytest.mark.parametrize("name", ["spool", "lock"])
+def test_a_planted_link_is_not_followed(hook: Hook, place: projects.Place, tmp_path: Path, name: str) -> None:
+    target = tmp_path / "target"
+    target.write_text("precious")
+    Path(place.home).mkdir(parents=True)
+    Path(f"{place.db}.{name}").symlink_to(target)
+    assert hook(prompt("x")).returncode == 0
+    assert target.read_text() == "precious"
+
+
+def test_sessions_are_kept_up_to_date(hook: Hook, place: projects.Place) -> None:
+    hook({"session_id": "s1", "hook_event_name": "SessionStart", "source": "startup", "model": "claude-x", "cwd": "/p"})
+    hook(prompt("first"))
+    hook(tool(1))
+    hook({**tool(2), "tool_name": "Edit"})
+    hook({**tool(3), "hook_event_name": "PostToolUseFailure", "error": "Exit code 1"})
+    hook({"session_id": "s1", "hook_event_name": "SessionEnd", "reason": "logout"})
+    (session,) = rows(place, "SELECT * FROM session_summary")
+    assert session["ended_at"] and session["end_reason"] == "logout"
+    assert (session["source"], session["model"], session["first_prompt"]) == ("startup", "claude-x", "first")
+    counts = [session[name] for name in ("events", "prompts", "tool_calls", "edits", "failures")]
+    assert counts == [6, 1, 3, 1, 1]
+    hook({"session_id": "s1", "hook_event_name": "SessionStart", "source": "resume"})
+    (session,) = rows(place, "SELECT * FROM sessions")
+    assert session["ended_at"] is None, "a resumed session is open again"
+
+
+def test_views_answer_by_name(hook: Hook, place: projects.Place) -> None:
+    hook(prompt("do it"))
+    for event_name in ("PreToolUse", "PermissionRequest", "PostToolUse"):
+        payload = {**tool(1), "hook_event_name": event_name}
+        if event_name == "PermissionRequest":
+            del payload["tool_use_id"]
+        hook(payload)
+    hook({**tool(2), "hook_event_name": "PreToolUse", "tool_name": "Write", "tool_input": {"file_path": "/a"}})
+    hook({**tool(3), "hook_event_name": "PostToolUseFailure", "error": "Exit code 3\nno such file", "duration_ms": 5})
+    assert [row["prompt"] for row in rows(place, "SELECT * FROM prompts")] == ["do it"]
+    commands = rows(place, "SELECT command, failed, exit_code, stdout FROM bash_commands ORDER BY id")
+    assert [tuple(row.values()) for row in commands] == [("echo 1", 0, None, "1"), ("echo 3", 1, 3, "3")]
+    calls = rows(place, "SELECT tool_use_id, outcome FROM tool_calls ORDER BY tool_use_id")
+    assert [tuple(row.values()) for row in calls] == [
+        ("toolu_1", "ok"),
+        ("toolu_2", "no result"),
+        ("toolu_3", "failed"),
+    ]
+    assert [row["decision"] for row in rows(place, "SELECT * FROM permission_decisions")] == ["allowed"]
+    assert [(row["tool_calls"], row["failures"]) for row in rows(place, "SELECT * FROM turns")] == [(2, 1)]
+
+
+def test_every_view_survives_odd_data(hook: Hook, place: projects.Place) -> None:
+    odd = ["\ud800", "\0", [], {}, None, 2**80, "[" * 50, {"stdout": {"deep": 1}}]
+    for number, value in enumerate(odd):
+        for name in ("PreToolUse", "PostToolUse", "PostToolUseFailure", "SessionStart", "SessionEnd", "SubagentStop"):
+            payload = {
+                **tool(number),
+                "hook_event_name": name,
+                "tool_response": value,
+                "source": value,
+                "reason": value,
+            }
+            payload |= {"error": value, "agent_id": value, "model": value}
+            assert hook(json.dumps(payload).encode()).returncode == 0
+    connection = sqlite3.connect(place.db)
+    connection.text_factory = bytes
+    views = [name.decode() for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'view'")]
+    assert len(views) >= 9
+    for view in views:
+        connection.execute(f"SELECT * FROM {view}").fetchall()
+    connection.close()

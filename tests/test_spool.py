@@ -1,0 +1,266 @@
+"""Promise 2: what cannot reach the database waits in a file, and comes home in order, once."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import sqlite3
+import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from sessionlog import migrate, projects, reading
+from tests.conftest import HANDLERS, PYTHON, Hook, rejected, rows
+from tests.test_hook import prompt, tool
+
+
+def prompts(place: projects.Place) -> list[str]:
+    return [row["prompt"] for row in rows(place)]
+
+
+@pytest.fixture
+def spool_file(place: projects.Place) -> Path:
+    return Path(f"{place.db}.spool")
+
+
+class Locked:
+    """Another process's write lock on the archive."""
+
+    def __init__(self, place: projects.Place) -> None:
+        self.connection = sqlite3.connect(place.db, isolation_level=None, check_same_thread=False)
+
+    def __enter__(self) -> None:
+        self.connection.execute("BEGIN IMMEDIATE")
+
+    def __exit__(self, *_: object) -> None:
+        self.connection.execute("ROLLBACK")
+        self.connection.close()
+
+
+def test_a_locked_database_delays_a_session_shortly_and_only_once(
+    hook: Hook, place: projects.Place, spool_file: Path
+) -> None:
+    hook(prompt("one"))
+    with Locked(place):
+        started = time.monotonic()
+        done = hook(prompt("two"))
+        first_wait = time.monotonic() - started
+        started = time.monotonic()
+        hook(prompt("three"))
+        second_wait = time.monotonic() - started
+    assert done.returncode == 0 and b"waits in" in done.stderr
+    assert first_wait < 10 and second_wait < first_wait
+    assert len(spool_file.read_text().splitlines()) == 3  # a header and two events
+    assert hook(prompt("four")).stderr == b""
+    assert prompts(place) == ["one", "two", "three", "four"]
+    assert spool_file.read_bytes() == b""
+    at = [row["at"] for row in rows(place)]
+    assert at == sorted(at), "an event keeps the time at which it happened"
+
+
+def test_what_waits_comes_home_with_the_next_command_too(hook: Hook, place: projects.Place, spool_file: Path) -> None:
+    hook(prompt("one"))
+    with Locked(place):
+        hook(prompt("two"))
+    reading.connect(place).close()
+    assert prompts(place) == ["one", "two"]
+    assert spool_file.read_bytes() == b""
+
+
+def test_many_writers_share_a_spool(hook: Hook, place: projects.Place, spool_file: Path) -> None:
+    hook(prompt("one"))
+    with Locked(place), ThreadPoolExecutor(32) as pool:
+        list(pool.map(lambda number: hook(tool(number, tool_response="x" * 100_000)), range(32)))
+    lines = spool_file.read_bytes().splitlines()
+    assert len(lines) == 33
+    assert all(json.loads(line) for line in lines)
+    for _ in range(3):  # one hook brings home only so much
+        hook(prompt("more"))
+    assert sorted(row["tool_use_id"] for row in rows(place) if row["tool_use_id"]) == sorted(
+        f"toolu_{number}" for number in range(32)
+    )
+    assert spool_file.read_bytes() == b""
+
+
+def test_a_process_killed_between_commit_and_clean_up_brings_nothing_home_twice(
+    hook: Hook, place: projects.Place, spool_file: Path
+) -> None:
+    hook(prompt("one"))
+    with Locked(place):
+        hook(prompt("two"))
+        hook(prompt("two"))  # equal prompts are two events
+    saved = spool_file.read_bytes()
+    reading.connect(place).close()
+    assert prompts(place) == ["one", "two", "two"]
+    spool_file.write_bytes(saved)  # as if the process had died after the commit, before it emptied the spool
+    hook(prompt("three"))
+    hook(prompt("four"))
+    assert prompts(place) == ["one", "two", "two", "three", "four"]
+
+
+def test_a_torn_line_is_kept_and_harms_nothing(hook: Hook, place: projects.Place, spool_file: Path, home: Path) -> None:
+    hook(prompt("one"))
+    with Locked(place):
+        hook(prompt("two"))
+        with spool_file.open("ab") as file:
+            file.write(b'[1794793274736,"any_ev')  # a writer was killed here
+        hook(prompt("three"))
+    hook(prompt("four"))
+    assert prompts(place) == ["one", "two", "three", "four"]
+    assert [path.read_bytes() for path in rejected(home)] == [b'[1794793274736,"any_ev\n']
+
+
+@pytest.mark.parametrize(
+    "line", [b"{}", b"[]", b"[1,2,3,4,5]", b'[1,"v",null,null,"no object"]', b'["x","v",null,null,{}]']
+)
+def test_foreign_lines_in_a_spool_are_rejected(
+    hook: Hook, place: projects.Place, spool_file: Path, home: Path, line: bytes
+) -> None:
+    hook(prompt("one"))
+    spool_file.write_bytes(b'{"spool":"0123"}\n' + line + b"\n")
+    hook(prompt("two"))
+    assert prompts(place) == ["one", "two"]
+    assert [path.read_bytes().strip() for path in rejected(home)] == [line]
+
+
+def test_when_the_archive_folder_cannot_be_used_the_event_waits_elsewhere(
+    hook: Hook, place: projects.Place, home: Path
+) -> None:
+    folder = Path(place.home)
+    folder.parent.mkdir(parents=True)
+    folder.write_text("a file where the folder should be")
+    done = hook(prompt("one"))
+    assert done.returncode == 0
+    assert (home / ".local/state/sessionlog" / f"{place.name}.db.spool").exists()
+    folder.unlink()
+    hook(prompt("two"))
+    assert prompts(place) == ["one", "two"]
+
+
+def test_without_any_place_to_write_the_hook_says_so_and_ends_with_1(hook: Hook, tmp_path: Path) -> None:
+    file = tmp_path / "a file"
+    file.touch()
+    done = hook(prompt("x"), HOME=str(file), TMPDIR=str(file))
+    assert done.returncode == 1
+    assert b"no spool can be written" in done.stderr
+
+
+def limited_hook(data: bytes, limit: int) -> subprocess.CompletedProcess[bytes]:
+    """The hook on a system that lets it write only so many bytes to a file: what a full disk looks like."""
+
+    def limit_file_size() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+    return subprocess.run(
+        [*PYTHON, str(HANDLERS / "any_event.py")],
+        input=data,
+        capture_output=True,
+        preexec_fn=limit_file_size,
+        check=False,
+    )
+
+
+def test_a_full_disk_loses_nothing_that_was_there(hook: Hook, place: projects.Place, spool_file: Path) -> None:
+    hook(prompt("one"))
+    big = json.dumps(prompt("x" * 300_000)).encode()
+    done = limited_hook(big, 100_000)  # neither the database nor any spool can take it
+    assert (done.returncode, done.stdout) == (1, b"")
+    done = limited_hook(json.dumps(prompt("y" * 60_000)).encode(), 80_000)  # too much for the WAL, not for the spool
+    assert done.returncode == 0 and b"waits in" in done.stderr
+    hook(prompt("two"))
+    assert [text[:3] for text in prompts(place)] == ["one", "yyy", "two"]
+    assert rows(place, "PRAGMA integrity_check") == [{"integrity_check": "ok"}]
+
+
+def test_no_more_file_descriptors(project: Path, place: projects.Place) -> None:
+    def few() -> None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (4, 4))
+
+    done = subprocess.run(
+        [*PYTHON, str(HANDLERS / "any_event.py")],
+        input=json.dumps(prompt("x")).encode(),
+        capture_output=True,
+        preexec_fn=few,
+        check=False,
+    )
+    assert done.returncode in (0, 1) and done.stdout == b""
+
+
+@pytest.mark.parametrize("damage", ["header", "every page", "truncated"])
+def test_a_damaged_database_is_set_aside_and_a_new_one_starts(hook: Hook, place: projects.Place, damage: str) -> None:
+    for number in range(30):
+        hook(tool(number, tool_response="x" * 3000))
+    sqlite3.connect(place.db).close()
+    path = Path(place.db)
+    for ending in ("-wal", "-shm"):
+        Path(place.db + ending).unlink(missing_ok=True)
+    data = bytearray(path.read_bytes())
+    match damage:
+        case "header":
+            data[:100] = b"not a database at all".ljust(100)
+        case "every page":
+            for start in range(4096, len(data), 4096):
+                data[start : start + 4096] = os.urandom(4096)
+        case "truncated":
+            del data[len(data) // 4096 // 2 * 4096 :]
+    path.write_bytes(data)
+    done = hook(prompt("after"))
+    assert done.returncode == 0
+    (aside,) = migrate.set_aside_files(place)
+    assert Path(aside).read_bytes()[: len(data)] == bytes(data), "never changed, never deleted"
+    assert prompts(place) == ["after"]
+    assert any(aside in notice for notice in reading.notices(place))
+    assert hook(prompt("next")).stderr == b""
+    assert prompts(place) == ["after", "next"]
+
+
+def test_many_hooks_on_a_damaged_database_set_it_aside_once(hook: Hook, place: projects.Place) -> None:
+    hook(prompt("one"))
+    for ending in ("-wal", "-shm"):
+        Path(place.db + ending).unlink(missing_ok=True)
+    Path(place.db).write_bytes(b"garbage" * 2000)
+    with ThreadPoolExecutor(16) as pool:
+        done = list(pool.map(lambda number: hook(tool(number)), range(16)))
+    assert {result.returncode for result in done} == {0}
+    hook(prompt("last"))
+    assert len(migrate.set_aside_files(place)) == 1
+    assert sorted(row["tool_use_id"] for row in rows(place) if row["tool_use_id"]) == sorted(
+        f"toolu_{number}" for number in range(16)
+    )
+
+
+def test_the_folder_is_removed_mid_run(hook: Hook, place: projects.Place) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        futures = [pool.submit(hook, tool(number)) for number in range(40)]
+        for _ in range(5):
+            shutil.rmtree(place.home, ignore_errors=True)
+            time.sleep(0.05)
+        results = [future.result() for future in futures]
+    assert {result.returncode for result in results} <= {0, 1}
+    assert hook(prompt("after")).returncode == 0
+
+
+def test_spool_paths_belong_to_one_project_each(tmp_path: Path) -> None:
+    places = [projects.place(str(tmp_path / name)) for name in ("a/shop", "b/shop")]
+    assert not set(projects.spool_paths(places[0])) & set(projects.spool_paths(places[1]))
+
+
+def test_a_line_is_whole_or_not_there(place: projects.Place, tmp_path: Path) -> None:
+    """Half a line would be taken for a torn one; a failed write takes back what it wrote."""
+    path = tmp_path / "spool"
+    script = (
+        "import resource, sys; sys.path.insert(0, sys.argv[1]); from sessionlog import spool\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))\n"
+        "spool._append_line(sys.argv[2], b'a' * 3000 + b'\\n', 1)\n"
+        "try: spool._append_line(sys.argv[2], b'b' * 3000 + b'\\n', 1)\n"
+        "except OSError: sys.exit(7)"
+    )
+    done = subprocess.run([*PYTHON, "-c", script, str(HANDLERS.parent), str(path)], check=False)
+    assert done.returncode == 7
+    assert b"b" not in path.read_bytes().split(b"\n", 1)[1]
+    assert path.read_bytes().endswith(b"a\n")
