@@ -14,9 +14,9 @@ COLUMNS = (
     "tool_use_id is_error is_sidechain git_branch text thinking"
 ).split()
 
-# Tool results and attachments are machine text, most of it twice in the same line, and as a rule in `events` too: a row
-# has their beginning, the chunk has them whole. Words of people and models are never cut.
-EXCERPT = 2000
+# Tool calls, their results and attachments are machine text, most of it twice in the same line, and as a rule in `events`
+# too: a row has their beginning, the chunk has them whole. Words of people and models are never cut.
+EXCERPT = 500
 
 # User lines that nobody typed, by how they begin.
 INJECTED = (
@@ -54,6 +54,7 @@ class Reader:
         self.usage: dict[tuple[str, str], list[Any]] = {}
         self.facts: dict[str, dict[str, Any]] = {}
         self.types: dict[str, int] = {}
+        self._context: tuple[Any, ...] = ()
 
     def read(self, entry: "Entry", line: int) -> None:
         """Take in one entry. Whatever is not as it should be is passed over: the bytes are kept anyway."""
@@ -134,27 +135,34 @@ class Reader:
     ) -> None:
         facts = self.facts.setdefault(session_id, {})
         if at:
-            facts["first_at"] = min(facts.get("first_at", at), at)
-            facts["last_at"] = max(facts.get("last_at", at), at)
+            if at < facts.setdefault("first_at", at):
+                facts["first_at"] = at
+            if at > facts.setdefault("last_at", at):
+                facts["last_at"] = at
         if self.agent_id:  # a sub-agent may work in a worktree of its own
             return
-        if branch:
-            facts["git_branch"] = branch
-        if model and model != "<synthetic>":
-            facts["model"] = model
-        for field, column in (
-            ("version", "client_version"),
-            ("entrypoint", "entrypoint"),
-            ("sessionKind", "session_kind"),
-        ):
-            if value := _text(entry.get(field)):
-                facts[column] = value
-        if "cwd" not in facts and (cwd := _text(entry.get("cwd"))):
-            facts["cwd"] = cwd
-        origin = entry.get("forkedFrom")
-        if isinstance(origin, dict):
-            facts["forked_from"] = _text(origin.get("sessionId"))
-            facts["forked_at_uuid"] = _text(origin.get("messageUuid"))
+        context = (
+            session_id,
+            branch,
+            model,
+            *map(entry.get, ("version", "entrypoint", "sessionKind", "forkedFrom", "cwd")),
+        )
+        if context == self._context:  # as a rule all lines say the same
+            return
+        self._context = context
+        version, entrypoint, kind, origin, cwd = context[3:]
+        origin = _object(origin)
+        found = {
+            "git_branch": branch,
+            "model": None if model == "<synthetic>" else model,
+            "client_version": _text(version),
+            "entrypoint": _text(entrypoint),
+            "session_kind": _text(kind),
+            "forked_from": _text(origin.get("sessionId")),
+            "forked_at_uuid": _text(origin.get("messageUuid")),
+            "cwd": facts.get("cwd") or _text(cwd),
+        }
+        facts.update({column: value for column, value in found.items() if value})
 
     def _read_usage(
         self,
