@@ -122,6 +122,7 @@ def test_a_newer_or_damaged_archive_is_explained(
 
 def test_hostile_text_does_not_reach_the_terminal(hook: Hook) -> None:
     evil = "\x1b[31mred\x1b]0;title\x07 \u202egnp.exe\u2066 \x9b2J\r\n\x08"
+    hook(prompt(f"prompt {evil}", session_id=f"s1{evil}"))
     hook(prompt(f"prompt {evil}"))
     hook({**tool(1), "tool_name": evil, "tool_input": {"command": evil, "description": evil}})
     hook({**tool(2), "hook_event_name": "PostToolUseFailure", "error": f"Exit code {evil}"})

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from sessionlog import __version__, projects
-from tests.conftest import PYTHON, ROOT, rows
+from tests.conftest import PAYLOAD_FILES, PYTHON, ROOT, Hook, rows
 from tests.test_hook import prompt
 
 
@@ -61,3 +61,15 @@ def test_ci_runs_the_test_command_of_the_readme() -> None:
 def test_the_changelog_names_the_version() -> None:
     text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert f"[{__version__}]" in text or "[Unreleased]" in text
+
+
+def test_the_queries_of_the_readme_run(hook: Hook, place: projects.Place) -> None:
+    for path in PAYLOAD_FILES:
+        hook(path.read_bytes())
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    queries = [
+        query for block in re.findall(r"```sql\n(.*?)```", text, re.S) for query in block.split(";") if query.strip()
+    ]
+    assert len(queries) >= 3
+    for query in queries:
+        rows(place, query)
