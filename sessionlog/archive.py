@@ -22,20 +22,15 @@ WAL_LIMIT = 512 * 1024
 # Two registrations (plugin and settings) deliver the same payload within moments of each other.
 TWIN_WINDOW_MS = 10_000
 
-_PLACE = {column: f"?{number}" for number, column in enumerate(events.COLUMNS, 1)}
-_SAME_CONTENT = " AND ".join(f"{column} IS {place}" for column, place in _PLACE.items() if column not in ("at", "via"))
-_EARLIEST, _LATEST, _HAS_OWN_ID = (f"?{len(_PLACE) + number}" for number in (1, 2, 3))
+_SAME_CONTENT = " AND ".join(f"{column} IS :{column}" for column in events.COLUMNS if column not in ("at", "via"))
 
 # One statement is one transaction, and an INSERT holds the write lock from its start: no second copy slips in.
 _APPEND = (
-    f"INSERT INTO events ({', '.join(_PLACE)}) SELECT {', '.join(_PLACE.values())} "
+    f"INSERT INTO events ({', '.join(events.COLUMNS)}) SELECT :{', :'.join(events.COLUMNS)} "
     f"WHERE NOT EXISTS (SELECT 1 FROM events WHERE %s AND {_SAME_CONTENT})"
 )
-_SAME_CALL = f"tool_use_id = {_PLACE['tool_use_id']}"
-_SAME_MOMENT = (
-    f"session_id = {_PLACE['session_id']} AND at BETWEEN {_EARLIEST} AND {_LATEST} "
-    f"AND ({_HAS_OWN_ID} OR via <> {_PLACE['via']})"
-)
+_SAME_CALL = "tool_use_id = :tool_use_id"
+_SAME_MOMENT = "session_id = :session_id AND at BETWEEN :earliest AND :latest AND (:has_own_id OR via <> :via)"
 
 
 def append(connection: "sqlite3.Connection", record: "Record", at_ms: int) -> None:
@@ -46,11 +41,14 @@ def append(connection: "sqlite3.Connection", record: "Record", at_ms: int) -> No
     two events. A prompt's own id settles it for prompts.
     """
     if record["tool_use_id"]:
-        connection.execute(_APPEND % _SAME_CALL, (*record.values(),))
-    else:
-        window = (utc_text(at_ms - TWIN_WINDOW_MS), utc_text(at_ms + TWIN_WINDOW_MS))
-        has_own_id = record["event"] == "UserPromptSubmit" and record["prompt_id"] is not None
-        connection.execute(_APPEND % _SAME_MOMENT, (*record.values(), *window, has_own_id))
+        connection.execute(_APPEND % _SAME_CALL, record)
+        return
+    moment = {
+        "earliest": utc_text(at_ms - TWIN_WINDOW_MS),
+        "latest": utc_text(at_ms + TWIN_WINDOW_MS),
+        "has_own_id": record["event"] == "UserPromptSubmit" and record["prompt_id"] is not None,
+    }
+    connection.execute(_APPEND % _SAME_MOMENT, record | moment)
 
 
 def open_for_writing(place: "Place", timeout: float = LOCK_WAIT) -> "sqlite3.Connection":

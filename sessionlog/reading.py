@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -55,7 +56,7 @@ def connect(place: Place) -> sqlite3.Connection:
             f"nothing has been recorded for {place.project} yet.\n"
             "Register the hooks (`sessionlog hook-command` prints the command), or try `sessionlog demo`."
         )
-    connection = sqlite3.connect(f"{Path(os.path.abspath(place.db)).as_uri()}?mode=ro", uri=True)
+    connection = _open_read_only(place.db)
     connection.row_factory = lambda cursor, row: dict(
         zip((column[0] for column in cursor.description), row, strict=True)
     )
@@ -65,7 +66,10 @@ def connect(place: Place) -> sqlite3.Connection:
         if version > archive.SCHEMA_VERSION:
             raise SessionlogError(f"{place.db} was written by a newer sessionlog; upgrade sessionlog to read it")
         connection.execute("SELECT project FROM archive")
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, SessionlogError) as error:
+        connection.close()
+        if isinstance(error, SessionlogError):
+            raise
         raise SessionlogError(f"{place.db} cannot be read: {error}") from error
     return connection
 
@@ -76,11 +80,8 @@ def bring_up_to_date(place: Place) -> None:
     if not (outdated or projects.waiting_spools(place)):
         return
     try:
-        connection = archive.open_for_writing(place)
-        try:
+        with closing(archive.open_for_writing(place)) as connection:
             spool.bring_home(place, connection)
-        finally:
-            connection.close()
     except (sqlite3.Error, OSError, SessionlogError):
         pass  # `notices` tells that something waits
 
@@ -111,17 +112,16 @@ def find_session(places: list[Place], wanted: str) -> Found:
     for place in places:
         if not os.path.exists(place.db) and not projects.waiting_spools(place):
             continue
-        connection = connect(place)
-        if wanted == "last":
-            rows = list(sessions(connection, limit=1))
-        else:
-            # A range instead of LIKE: it uses the index, and `_` is only a letter.
-            rows = connection.execute(
-                "SELECT * FROM session_summary WHERE session_id >= ? AND session_id < ?",
-                (wanted, wanted + "\U0010ffff"),
-            ).fetchall()
-        candidates += [Found(place, row) for row in rows]
-        connection.close()
+        with closing(connect(place)) as connection:
+            if wanted == "last":
+                rows = list(sessions(connection, limit=1))
+            else:
+                # A range instead of LIKE: it uses the index, and `_` is only a letter.
+                rows = connection.execute(
+                    "SELECT * FROM session_summary WHERE session_id >= ? AND session_id < ?",
+                    (wanted, wanted + "\U0010ffff"),
+                ).fetchall()
+            candidates += [Found(place, row) for row in rows]
     exact = [found for found in candidates if found.session["session_id"] == wanted]
     if wanted == "last" and candidates:
         return max(candidates, key=lambda found: str(found.session["started_at"]))
@@ -148,7 +148,7 @@ def as_json(row: Row) -> Row:
 def _place_at(db: str) -> Place:
     project = ""
     try:
-        with sqlite3.connect(f"{Path(os.path.abspath(db)).as_uri()}?mode=ro", uri=True) as connection:
+        with closing(_open_read_only(db)) as connection:
             row = connection.execute("SELECT project FROM archive").fetchone()
             project = row[0] if row else ""
     except sqlite3.Error:
@@ -156,12 +156,13 @@ def _place_at(db: str) -> Place:
     return Place(projects.home_folder(), project or os.path.basename(db), db)
 
 
+def _open_read_only(db: str) -> sqlite3.Connection:
+    return sqlite3.connect(f"{Path(os.path.abspath(db)).as_uri()}?mode=ro", uri=True)
+
+
 def _version(place: Place) -> int:
     try:
-        connection = sqlite3.connect(f"{Path(os.path.abspath(place.db)).as_uri()}?mode=ro", uri=True)
-        try:
+        with closing(_open_read_only(place.db)) as connection:
             return int(connection.execute("PRAGMA user_version").fetchone()[0])
-        finally:
-            connection.close()
     except sqlite3.Error:
         return archive.SCHEMA_VERSION  # not outdated but unreadable: `connect` says so

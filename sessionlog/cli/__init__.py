@@ -11,6 +11,7 @@ import click
 
 from sessionlog import __version__
 from sessionlog.errors import SessionlogError
+from sessionlog.terminal import safe
 
 # Command name -> (module, one line for the list of commands). Kept here so that `sessionlog --help` and shell
 # completion import none of them.
@@ -63,7 +64,7 @@ def main() -> None:
     except SessionlogError as error:
         if "--debug" in sys.argv:
             raise
-        click.secho(f"Error: {error}", fg="red", err=True)
+        click.secho(f"Error: {safe(str(error))}", fg="red", err=True)
         sys.exit(1)
     except BrokenPipeError:
         # `sessionlog show … | head`: the reader left, which is no error. Python would complain again at exit.

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import tempfile
+from contextlib import closing
 from pathlib import Path
 
 import click
@@ -37,7 +38,8 @@ def command(as_json: bool) -> None:
     os.environ["SESSIONLOG_HOME"] = str(home)
     place = projects.place(os.path.realpath(project))
     found = reading.find_session([place], "last")
-    events = list(reading.events(reading.connect(place), found.session["session_id"]))
+    with closing(reading.connect(place)) as connection:
+        events = list(reading.events(connection, found.session["session_id"]))
     if as_json:
         print_json({"path": place.db, "events": [reading.as_json(row) for row in events]})
         return

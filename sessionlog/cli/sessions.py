@@ -6,6 +6,7 @@ import heapq
 import itertools
 import os
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import click
@@ -37,8 +38,9 @@ def command(project: str | None, everywhere: bool, limit: int, as_json: bool) ->
 
 def _newest_first(found: list[Place]) -> Iterator[dict[str, Any]]:
     def of_place(place: Place) -> Iterator[dict[str, Any]]:
-        for row in reading.sessions(reading.connect(place)):
-            yield {**row, "project": place.project}
+        with closing(reading.connect(place)) as connection:
+            for row in reading.sessions(connection):
+                yield {**row, "project": place.project}
 
     # One project that has nothing yet is an error that says what to do; among many it is nothing.
     some = found if len(found) == 1 else [place for place in found if os.path.exists(place.db)]
@@ -48,10 +50,10 @@ def _newest_first(found: list[Place]) -> Iterator[dict[str, Any]]:
 def _print(row: dict[str, Any], with_project: bool) -> None:
     counts = f"{row['prompts']:>3} prompts {row['tool_calls']:>4} tools"
     failures = click.style(f" {row['failures']:>3} failed", fg="red") if row["failures"] else " " * 11
-    project = f"  {os.path.basename(row['project'])}" if with_project else ""
+    project = f"  {terminal.safe(os.path.basename(row['project']))}" if with_project else ""
     when = f"{terminal.local_time(row['started_at'])}  {terminal.duration(row['seconds'] * 1000):>7}"
     click.echo(
-        click.style(row["session_id"][:8], fg="yellow")
+        click.style(terminal.safe(row["session_id"][:8]), fg="yellow")
         + f"  {when}  {counts}{failures}"
         + click.style(project, fg="cyan")
         + f"  {terminal.one_line(row['first_prompt'] or '', 60)}"

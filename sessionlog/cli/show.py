@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import click
@@ -20,7 +21,8 @@ from sessionlog.cli.common import json_option, places, print_json, project_optio
 def command(session: str, project: str | None, everywhere: bool, as_json: bool) -> None:
     """Show one session: SESSION is the start of its id, or `last`."""
     found = reading.find_session(places(project, everywhere), session)
-    events = list(reading.events(reading.connect(found.place), found.session["session_id"]))
+    with closing(reading.connect(found.place)) as connection:
+        events = list(reading.events(connection, found.session["session_id"]))
     if as_json:
         print_json(
             {**found.session, "project": found.place.project, "events": [reading.as_json(row) for row in events]}
@@ -43,7 +45,7 @@ def render(found: reading.Found, events: list[dict[str, Any]]) -> Iterator[str]:
     ]
     started = terminal.local_time(session["started_at"], "%Y-%m-%d %H:%M:%S")
     took = terminal.duration(session["seconds"] * 1000)
-    yield click.style(f"session {session['session_id']}", fg="yellow", bold=True)
+    yield click.style(f"session {terminal.safe(session['session_id'])}", fg="yellow", bold=True)
     yield f"  {started}, {took}, in {terminal.safe(found.place.project)}"
     yield f"  {' · '.join(counts)}"
     yield ""

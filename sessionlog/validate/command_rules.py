@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from sessionlog.json_positions import Node
-from sessionlog.rulebook import Problem, Rulebook, Site, shown
-from sessionlog.shell_words import Script
+from sessionlog.validate.rulebook import Problem, Rulebook, Site, shown
+from sessionlog.validate.shell_words import Script
 
 RULES = Rulebook()
 

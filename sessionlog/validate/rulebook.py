@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from sessionlog.client_events import CLIENT_VERSION, EVENTS, ClientEvent
 from sessionlog.json_positions import InvalidJSON, Node
-from sessionlog.shell_words import Command, read_exec, read_shell
+from sessionlog.validate.shell_words import Command, read_exec, read_shell
 
 Severity: TypeAlias = Literal["error", "warning"]
 Kind: TypeAlias = Literal["settings", "hooks", "manifest"]  # settings.json; a plugin's hooks.json; its plugin.json

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from sessionlog import hook_command_rules, hook_rules
 from sessionlog.claude_settings import BOM, all_settings_files, settings_file
 from sessionlog.errors import SessionlogError
 from sessionlog.json_positions import InvalidJSON, Node, parse, position
-from sessionlog.rulebook import SPECIFICATION, Document, Kind, Rule, Severity, Site, step
+from sessionlog.validate import command_rules, json_rules
+from sessionlog.validate.rulebook import SPECIFICATION, Document, Kind, Rule, Severity, Site, step
 
 __all__ = ["Finding", "Target", "check", "failed", "rules", "targets", "targets_in_force"]
 
@@ -42,7 +42,7 @@ class Finding(NamedTuple):
 
 def rules() -> list[Rule]:
     """All rules, those of the specification first."""
-    book = [*hook_rules.RULES, *hook_command_rules.RULES]
+    book = [*json_rules.RULES, *command_rules.RULES]
     return sorted(book, key=lambda rule: (rule.source != SPECIFICATION, rule.id))
 
 
@@ -112,7 +112,7 @@ def _named_by(target: Target) -> list[Target]:
     if target.kind != "manifest" or target.root is None:
         return []
     _, document = _read(target)
-    files = [target.root / node.value for node in hook_command_rules.hook_files(document.root)]
+    files = [target.root / node.value for node in command_rules.hook_files(document.root)]
     return [Target(file, "hooks", target.root) for file in files if os.path.isfile(file)]
 
 

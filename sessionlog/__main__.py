@@ -1,0 +1,5 @@
+"""`python -m sessionlog`."""
+
+from sessionlog.cli import main
+
+main()

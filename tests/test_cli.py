@@ -1,0 +1,186 @@
+"""The commands that look at what was recorded."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from sessionlog import projects, terminal
+from sessionlog.cli import COMMANDS, cli, main
+from tests.conftest import PAYLOAD_FILES, Hook
+from tests.test_hook import prompt, tool
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, arguments, catch_exceptions=False)
+
+
+def printed(*arguments: str) -> str:
+    done = run(*arguments)
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+@pytest.fixture
+def recorded(hook: Hook) -> None:
+    for path in PAYLOAD_FILES:
+        hook(path.read_bytes())
+
+
+def test_path(place: projects.Place) -> None:
+    assert printed("path") == f"{place.db}\n"
+    assert json.loads(printed("path", "--json")) == {"project": place.project, "path": place.db, "exists": False}
+
+
+def test_sessions_newest_first(recorded: None) -> None:
+    rows = json.loads(printed("sessions", "--json"))
+    assert len(rows) == 5
+    assert [row["started_at"] for row in rows] == sorted((row["started_at"] for row in rows), reverse=True)
+    text = printed("sessions")
+    assert "f0b8f9eb" in text and "请帮我写一个按钮组件" in text and "2 failed" in text
+    assert len(printed("sessions", "-n", "2").splitlines()) == 2
+
+
+def test_sessions_of_all_projects(hook: Hook, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        hook(prompt(f"from {name}", session_id=f"session-{name}"), CLAUDE_PROJECT_DIR=str(tmp_path / name))
+    text = printed("sessions", "--all")
+    assert text.index("from two") < text.index("from one")
+    assert [Path(row["project"]).name for row in json.loads(printed("sessions", "--all", "--json"))] == ["two", "one"]
+    assert "from one" in printed("show", "session-one", "--all")
+    assert "from one" in printed("show", "last", "--project", str(tmp_path / "one"))
+
+
+@pytest.mark.parametrize("wanted", ["f0b8f9eb-e977-492a-9bcd-0e80389a7950", "f0b8", "f"])
+def test_ids_may_be_shortened(recorded: None, wanted: str) -> None:
+    text = printed("show", wanted)
+    assert "session f0b8f9eb" in text
+    for expected in (
+        "please 请帮我写一个按钮组件",
+        "$ python3 hello.py && ls -la",
+        "hello.py (+1 -1)",
+        "exit 3",
+        "All done",
+    ):
+        assert expected in text
+
+
+def test_show_json_holds_the_payloads_as_they_came(recorded: None) -> None:
+    shown = json.loads(printed("show", "f0b8", "--json"))
+    payloads = [json.loads(path.read_bytes()) for path in PAYLOAD_FILES]
+    assert [item["payload"] for item in shown["events"]] == [
+        payload for payload in payloads if payload["session_id"].startswith("f0b8")
+    ]
+
+
+def failing(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    monkeypatch.setattr(sys, "argv", ["sessionlog", *arguments])
+    with pytest.raises(SystemExit) as caught:
+        main()
+    assert caught.value.code == 1
+    return capsys.readouterr().err
+
+
+def test_an_ambiguous_id_is_explained(hook: Hook, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    hook(prompt("a", session_id="abc1"))
+    hook(prompt("b", session_id="abc2"))
+    message = failing(monkeypatch, capsys, "show", "abc")
+    assert "2 sessions start with 'abc'" in message and "abc1" in message
+    assert "no session starts with 'x'" in failing(monkeypatch, capsys, "show", "x")
+
+
+def test_an_exact_id_wins_over_longer_ones(hook: Hook) -> None:
+    hook(prompt("short", session_id="abc"))
+    hook(prompt("long", session_id="abcd"))
+    assert "short" in printed("show", "abc")
+
+
+def test_an_empty_archive_says_what_to_do(project: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    for arguments in (["sessions"], ["show", "last"]):
+        message = failing(monkeypatch, capsys, *arguments)
+        assert message.startswith("Error: ") and "sessionlog" in message
+        assert "Traceback" not in message
+
+
+def test_a_newer_or_damaged_archive_is_explained(
+    hook: Hook, place: projects.Place, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    hook(prompt("x"))
+    for ending in ("-wal", "-shm"):
+        Path(place.db + ending).unlink(missing_ok=True)
+    Path(place.db).write_bytes(b"garbage" * 1000)
+    assert "cannot be read" in failing(monkeypatch, capsys, "sessions")
+
+
+def test_hostile_text_does_not_reach_the_terminal(hook: Hook) -> None:
+    evil = "\x1b[31mred\x1b]0;title\x07 \u202egnp.exe\u2066 \x9b2J\r\n\x08"
+    hook(prompt(f"prompt {evil}", session_id=f"s1{evil}"))
+    hook(prompt(f"prompt {evil}"))
+    hook({**tool(1), "tool_name": evil, "tool_input": {"command": evil, "description": evil}})
+    hook({**tool(2), "hook_event_name": "PostToolUseFailure", "error": f"Exit code {evil}"})
+    hook({"session_id": "s1", "hook_event_name": evil, "message": evil, "source": evil})
+    hook({"session_id": "s1", "hook_event_name": "SessionStart", "source": evil, "model": evil})
+    for arguments in (["show", "s1"], ["sessions"]):
+        text = printed(*arguments)
+        assert not set(text) & {"\x1b", "\x07", "\x08", "\x9b", "\r", "\u202e", "\u2066"}
+        assert "\\x1b[31mred" in text
+
+
+def test_colour_is_for_terminals_only(recorded: None) -> None:
+    command = [sys.executable, "-m", "sessionlog", "sessions"]
+    assert b"\x1b" not in subprocess.run(command, capture_output=True, check=True).stdout
+
+
+def test_a_reader_that_leaves_early_is_no_error(recorded: None) -> None:
+    command = f"{sys.executable} -m sessionlog show f0b8 --json | head -c 10"
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, check=False)
+    assert done.stderr == b""
+
+
+def test_demo_records_through_the_real_hook() -> None:
+    done = subprocess.run([sys.executable, "-m", "sessionlog", "demo"], capture_output=True, check=True)
+    text = done.stdout.decode()
+    for expected in ("折扣", "exit 2", "cart.py (+1 -1)", "[redacted:github-token:", "2 prompts"):
+        assert expected in text
+    assert "ghp_" not in text
+    shown = subprocess.run([sys.executable, "-m", "sessionlog", "demo", "--json"], capture_output=True, check=True)
+    sample = Path(terminal.__file__).parent / "demo" / "session.jsonl"
+    assert len(json.loads(shown.stdout)["events"]) == len(sample.read_text().splitlines())
+
+
+def test_every_command_can_be_loaded_and_explains_itself() -> None:
+    assert "Commands" in printed("--help")
+    for name in COMMANDS:
+        text = printed(name, "--help")
+        assert "Usage: cli" in text or "Usage: sessionlog" in text
+        assert "Examples:" in text, name
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "text"),
+    [
+        (0, "0 ms"),
+        (165, "165 ms"),
+        (999, "999 ms"),
+        (4120, "4.1 s"),
+        (59_000, "59 s"),
+        (90_000, "1.5 min"),
+        (7_200_000, "2.0 h"),
+    ],
+)
+def test_durations(milliseconds: int, text: str) -> None:
+    assert terminal.duration(milliseconds) == text
+
+
+def test_the_environment_is_read_when_it_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SESSIONLOG_HOME", "/changed")
+    assert projects.home_folder() == "/changed"
+    assert os.environ["SESSIONLOG_HOME"] == "/changed"
