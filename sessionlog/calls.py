@@ -1,4 +1,4 @@
-"""What a tool call comes down to: its one telling argument, what it changed, what it gave back. Text as it is, unsafe."""
+"""What a tool call comes down to: its one telling argument, what it changed, what it gave back. Text as it came."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ def argument(call: Call) -> str:
     questions = inputs.get("questions")
     if isinstance(questions, list):
         return " · ".join(str(item["question"]) for item in questions if isinstance(item, dict) and "question" in item)
-    first = next((value for value in (inputs.get("description"), *inputs.values()) if isinstance(value, str) and value), "")
+    first = next(
+        (value for value in (inputs.get("description"), *inputs.values()) if isinstance(value, str) and value), ""
+    )
     return first or (_json(call.input) if call.input else "")
 
 
@@ -63,7 +65,11 @@ def output(call: Call) -> str:
     """What the call gave back, as text; for a failure, what went wrong."""
     if call.error:
         return call.error.partition("\n")[2] if exit_code(call) is not None else call.error
-    if call.name == "AskUserQuestion" and isinstance(call.response, dict) and isinstance(call.response.get("answers"), dict):
+    if (
+        call.name == "AskUserQuestion"
+        and isinstance(call.response, dict)
+        and isinstance(call.response.get("answers"), dict)
+    ):
         return "\n".join(f"{question} → {answer}" for question, answer in call.response["answers"].items())
     return text_of(call.response)
 
@@ -79,6 +85,12 @@ def text_of(value: Any) -> str:
             return "\n".join(filter(None, (out, err)))
         case {"file": {"content": str(content)}}:
             return content
+        case {"content": str(content)} if content:
+            return content
+        case {"filenames": [*names]}:
+            return "\n".join(map(str, names))
+        case {"isAsync": True, "status": str(status)}:  # a sub-agent that goes on by itself
+            return status
         case {"content": [*blocks]} | [*blocks] if blocks and all(isinstance(block, dict) for block in blocks):
             return "\n".join(str(block.get("text") or f"[{block.get('type', 'data')}]") for block in blocks)
     return _json(value)

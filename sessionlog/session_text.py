@@ -107,8 +107,10 @@ class View:
             yield click.style(self._line(line), fg=colour)
         if calls.is_change(call):
             return
-        for line in self._folded(calls.output(call), OUTPUT) if call.response is not None or call.error else ():
-            yield click.style(line, fg="red" if call.outcome == "failed" else None, dim=call.outcome != "failed")
+        if text := calls.output(call).rstrip():
+            failed = call.outcome == "failed"
+            for line in self._folded(text, OUTPUT):
+                yield click.style(line, fg="red" if failed else None, dim=not failed)
 
     def _folded(self, text: str, lines: int) -> list[str]:
         """The text as safe lines; so much of it is looked at as is shown, for it may be long."""
@@ -128,7 +130,9 @@ class View:
         """One safe line; the argument of a call may have several."""
         if self.full:
             return terminal.safe(text).replace("\n", f"\n{MARGIN}")
-        return terminal.one_line(text, WIDTH) if "\n" in text else terminal.safe(text[:WIDTH]) + "…" * (len(text) > WIDTH)
+        return (
+            terminal.one_line(text, WIDTH) if "\n" in text else terminal.safe(text[:WIDTH]) + "…" * (len(text) > WIDTH)
+        )
 
 
 def _without_tags(text: str) -> str:

@@ -34,8 +34,9 @@ def safe(text: str) -> str:
 
 def one_line(text: str, width: int = 100) -> str:
     """The text on one line, cut to a width."""
-    flat = safe(" ".join(text.split()))
-    return flat if len(flat) <= width else flat[: width - 1] + "…"
+    some = text[: 16 * width + 256]  # it may be megabytes, and all of its beginning may be blanks
+    flat = safe(" ".join(some.split()))
+    return flat if len(flat) <= width and len(some) == len(text) else flat[: width - 1] + "…"
 
 
 def local_time(at: str, form: str = "%Y-%m-%d %H:%M") -> str:
@@ -65,11 +66,17 @@ def lines(events: Iterable[Row]) -> Iterator[Line]:
     rows = list(events)
     ended = {row["tool_use_id"] for row in rows if row["event"] in ("PostToolUse", "PostToolUseFailure")}
     for row in rows:
-        if row["event"] == "PreToolUse" and row["tool_use_id"] in ended:
-            continue
-        indent = 1 if row["agent_id"] and row["event"] != "SubagentStart" else 0
-        kind, text, colour = _describe(row)
-        yield Line(row["at"], kind, text, colour, indent)
+        if row["event"] != "PreToolUse" or row["tool_use_id"] not in ended:
+            yield line(row)
+
+
+def line(row: Row, live: bool = False) -> Line:
+    """One event; of a call without an end one cannot tell, while it is `live`, how it will end."""
+    indent = 1 if row["agent_id"] and row["event"] != "SubagentStart" else 0
+    if live and row["event"] == "PreToolUse":
+        return Line(row["at"], row["tool_name"] or "tool", f"{_argument(row)}  …", None, indent)
+    kind, text, colour = _describe(row)
+    return Line(row["at"], kind, text, colour, indent)
 
 
 def _describe(row: Row) -> tuple[str, str, str | None]:

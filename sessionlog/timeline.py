@@ -49,7 +49,9 @@ class Entry(NamedTuple):
     """One thing that happened."""
 
     at: str
-    kind: str  # prompt, answer, thinking, tool, permission, sub-agent, notice, command, compaction, start, end, failure …
+    kind: (
+        str  # prompt, answer, thinking, tool, permission, sub-agent, notice, command, compaction, start, end, failure …
+    )
     text: str = ""
     title: str = ""
     agent_id: str | None = None
@@ -200,7 +202,9 @@ class _Merger:
                 if self.tools is None or call.name in self.tools:
                     yield entry("tool", "", call.name, call=call)
             case "PermissionRequest" | "PermissionDenied":
-                yield entry("permission", str(extra.get("reason") or ""), self._decision(row), call=_call_of_events([row]))
+                yield entry(
+                    "permission", str(extra.get("reason") or ""), self._decision(row), call=_call_of_events([row])
+                )
             case "Stop":
                 words = row["last_assistant_message"] or ""
                 if not self._was_told(agent_id, words, "event"):

@@ -18,6 +18,7 @@ from sessionlog.terminal import safe
 COMMANDS: dict[str, tuple[str, str]] = {
     "audit": ("audit", "Ask the archive a question: what is missing, for a start."),
     "demo": ("demo", "Record a sample session into a throw-away archive and show it."),
+    "export": ("export", "Write sessions as JSONL, Markdown or HTML."),
     "hook-command": ("hook_command", "Print the shell command to register as a Claude Code hook."),
     "install": ("install", "Register the hooks in the settings of Claude Code."),
     "import": ("import_", "Archive Claude Code's transcripts, before it deletes them."),
@@ -25,6 +26,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "restore": ("restore", "Write the transcripts of a session back to where Claude Code looks for them."),
     "sessions": ("sessions", "List recorded sessions, newest first."),
     "show": ("show", "Show one session."),
+    "tail": ("tail", "Print the last events, and follow new ones."),
     "uninstall": ("uninstall", "Take the hooks out of the settings; the archive stays."),
     "validate": ("validate", "Check the hooks in settings files and plugins."),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import click
@@ -50,7 +50,24 @@ def places(project: str | None, everywhere: bool) -> list[Place]:
     return found
 
 
-def print_json(value: Any) -> None:
+def print_json(value: Any, indent: int | None = 2) -> None:
     """JSON for machines; archive text may hold what orjson refuses (lone surrogates, numbers beyond 64 bits)."""
-    text = json.dumps(value, ensure_ascii=False, indent=2)
-    click.echo(text.encode("utf-8", "surrogatepass").decode("utf-8", "replace"))
+    click.echo(_json(value, indent))
+
+
+def print_json_lists(head: dict[str, Any], **lists: Iterable[Any]) -> None:
+    """An object with lists in it that are too long to be held in memory: an item a line."""
+    click.echo(_json(head, 2)[:-2], nl=False)
+    for name, items in lists.items():
+        click.echo(f",\n  {_json(name, None)}: [", nl=False)
+        comma = "\n"
+        for item in items:
+            click.echo(f"{comma}    {_json(item, None)}", nl=False)
+            comma = ",\n"
+        click.echo("\n  ]", nl=False)
+    click.echo("\n}")
+
+
+def _json(value: Any, indent: int | None) -> str:
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
