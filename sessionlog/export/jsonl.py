@@ -1,0 +1,252 @@
+"""Events as JSON lines that can be imported again: export, import, export gives the same bytes.
+
+A line is the payload in the flat shape, after a first field `sessionlog` with what only the archive knows: the project,
+when the event came, by which registration, and the shape in which it came if that was another. Ids are left out, as an
+import gives new ones. Sessions follow one another by their first event; within a session, events are in order.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+
+from sessionlog import archive, projects
+from sessionlog.errors import SessionlogError
+from sessionlog.event import COLUMNS, INPUT_TEXTS, PAYLOAD_TEXTS, normalise
+from sessionlog.lean import encode_ascii, encode_json, parse_json
+from sessionlog.redact import Rules
+
+VERSION = 1
+MARKER = b'{"sessionlog":{"version":'
+
+# Events of one transaction: hooks that write to the same archive wait no longer than this takes.
+BATCH = 1000
+
+_FIELDS = ("session_id", "event", "at", "via", "envelope", "extra", "tool_input", "tool_response", "duration_ms")
+_QUERY = (
+    f"SELECT {', '.join((*_FIELDS, *PAYLOAD_TEXTS, *INPUT_TEXTS))} FROM events "
+    "WHERE session_id = ? AND at >= ? ORDER BY at, id"
+)
+_AT_TEXTS = len(_FIELDS)
+_AT_INPUTS = _AT_TEXTS + len(PAYLOAD_TEXTS)
+
+# Names of fields that are told before the rest: the rest may hold one of them again, where a column could not.
+_TOLD_FIRST = re.compile(
+    '"(?:' + "|".join(("sessionlog", "session_id", "hook_event_name", "file_path", *PAYLOAD_TEXTS)) + ')":'
+)
+_TOLD_FIRST_OF_INPUT = re.compile('"(?:' + "|".join(INPUT_TEXTS) + ')":')
+
+
+def lines(
+    connection: sqlite3.Connection, project: str, session_ids: list[str], since: str = "", rules: Rules | None = None
+) -> Iterator[bytes]:
+    """The events of these sessions, a line each; with `rules`, without the secrets that these find."""
+    cursor = connection.cursor()
+    cursor.row_factory = None
+    for session_id in session_ids:
+        for row in cursor.execute(_QUERY, (session_id, since)):
+            line = _line(project, row)
+            if rules is not None and (suspects := rules.suspects(line)):
+                line = encoded(rules.clean(parse_json(line.decode()), suspects))
+            yield line + b"\n"
+
+
+def _line(project: str, row: tuple[Any, ...]) -> bytes:
+    """A row as a line. JSON is taken over as it is stored: to read and write it again would cost most of the time."""
+    session_id, event, at, via, envelope, extra, tool_input, tool_response, duration_ms = row[:_AT_TEXTS]
+    suspicious = (extra and _TOLD_FIRST.search(extra)) or (tool_input and _TOLD_FIRST_OF_INPUT.search(tool_input))
+    if suspicious and _repeats_a_field(row, extra, tool_input):
+        return _line_with_columns(project, row)
+    about = {"version": VERSION, "project": project, "at": at, "via": via}
+    if envelope:
+        about["envelope"] = orjson.Fragment(envelope)
+    flat = {"sessionlog": about, "session_id": session_id, "hook_event_name": event}
+    for name, value in zip(PAYLOAD_TEXTS, row[_AT_TEXTS:_AT_INPUTS], strict=True):
+        if value is not None:
+            flat[name] = value
+    if duration_ms is not None:
+        flat["duration_ms"] = duration_ms
+    inputs = {name: value for name, value in zip(INPUT_TEXTS, row[_AT_INPUTS:], strict=True) if value is not None}
+    if inputs and tool_input and tool_input[0] == "{":
+        flat["tool_input"] = orjson.Fragment(_spliced(orjson.dumps(inputs), tool_input))
+    elif tool_input:
+        flat.update(inputs)
+        flat["tool_input"] = orjson.Fragment(tool_input)
+    else:
+        flat.update(inputs)  # the file_path of an event that is about a file
+    if tool_response:
+        flat["tool_response"] = orjson.Fragment(tool_response)
+    line = orjson.dumps(flat)
+    return _spliced(line, extra) if extra else line
+
+
+def _spliced(told: bytes, rest: str) -> bytes:
+    """Two JSON objects as one."""
+    return told if rest == "{}" else told[:-1] + b"," + rest[1:].encode()
+
+
+def _repeats_a_field(row: tuple[Any, ...], extra: str | None, tool_input: str | None) -> bool:
+    """Whether the JSON holds, at its top, a field that a column tells too. Further inside, any name may occur."""
+    columns = {name for name, value in zip(PAYLOAD_TEXTS, row[_AT_TEXTS:_AT_INPUTS], strict=True) if value is not None}
+    columns |= {"sessionlog", "session_id", "hook_event_name"}
+    inputs = {name for name, value in zip(INPUT_TEXTS, row[_AT_INPUTS:], strict=True) if value is not None}
+    rest = parse_json(extra) if extra else {}
+    given = parse_json(tool_input) if tool_input else None
+    if not isinstance(given, dict):
+        columns |= inputs
+        inputs = set()
+    return bool(columns & set(rest)) or bool(inputs & set(given or ()))
+
+
+def _line_with_columns(project: str, row: tuple[Any, ...]) -> bytes:
+    """A row that no flat payload gives back exactly (a NUL in a text, a number for a name): told as its columns."""
+    columns = dict(zip((*_FIELDS, *PAYLOAD_TEXTS, *INPUT_TEXTS), row, strict=True))
+    about = {"version": VERSION, "project": project, "at": columns.pop("at"), "via": columns.pop("via")}
+    about["columns"] = {name: value for name, value in columns.items() if value is not None}
+    return encoded({"sessionlog": about, "session_id": columns["session_id"], "hook_event_name": columns["event"]})
+
+
+def encoded(value: Any) -> bytes:
+    try:
+        return encode_json(value).encode()  # type: ignore[no-any-return]
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return encode_ascii(value).encode()  # type: ignore[no-any-return]
+
+
+# --- And back ---------------------------------------------------------------------------------------------------------
+
+
+def is_export(path: str) -> bool:
+    """Whether the file is one of ours."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(MARKER)) == MARKER
+    except OSError:
+        return False
+
+
+class Imported:
+    """What an import of exported events did."""
+
+    def __init__(self) -> None:
+        self.events = 0
+        self.known = 0
+        self.sessions: set[str] = set()
+        self.projects: set[str] = set()
+        self.skipped: list[tuple[int, str]] = []  # (line, why)
+
+
+def read(path: str, dry_run: bool = False) -> Imported:
+    """Import an export: each event to the archive of its project, unless it is there already."""
+    done = Imported()
+    rules = Rules(projects.home_folder())
+    targets: dict[str, _Target] = {}
+    try:
+        with open(path, "rb") as file:
+            for number, line in enumerate(file, 1):
+                if not line.strip():
+                    continue
+                try:
+                    project, record = _record(line, rules)
+                except (ValueError, TypeError, LookupError, AttributeError) as error:
+                    done.skipped.append((number, f"no event of an export: {error}"))
+                    continue
+                if project not in targets:
+                    targets[project] = _Target(project, dry_run)
+                is_new = targets[project].add(record)
+                done.events += is_new
+                done.known += not is_new
+                done.sessions.add(record["session_id"])
+                done.projects.add(project)
+        for target in targets.values():
+            target.commit()
+    finally:
+        for target in targets.values():
+            target.close()
+    return done
+
+
+def _record(line: bytes, rules: Rules) -> tuple[str, dict[str, Any]]:
+    """The row of `events` that a line was made of. It may come from anywhere: secrets are taken out as in a hook."""
+    payload = parse_json(line.decode())
+    suspects = rules.suspects(line)
+    if suspects:
+        payload = rules.clean(payload, suspects)
+    about = payload.pop("sessionlog")
+    if about["version"] != VERSION:
+        raise ValueError(f"version {about['version']!r} of the format; upgrade sessionlog to read it")
+    at, via, project = (_text(about[name]) for name in ("at", "via", "project"))
+    if "columns" in about:
+        columns = about["columns"]
+        if not (isinstance(columns["session_id"], str) and isinstance(columns["event"], str)):
+            raise ValueError("the session or the event is missing")
+        record: dict[str, Any] = {name: columns.get(name) for name in COLUMNS}
+    else:
+        _text(payload["session_id"]), _text(payload["hook_event_name"])
+        record = normalise(payload, at_ms=0, via=via)
+        record["envelope"] = _json_text(about["envelope"]) if "envelope" in about else None
+    return project, {**record, "at": at, "via": via}
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or not value:
+        raise ValueError(f"{value!r} where a text belongs")
+    return value
+
+
+def _json_text(value: Any) -> str:
+    return encoded(value).decode()
+
+
+class _Target:
+    """One archive during an import: a transaction for every so many events."""
+
+    # What is there already is not added again. Only rows from before the import count: two events that are the same in
+    # every respect are two lines, and two events.
+    _ADD = (
+        f"INSERT INTO events ({', '.join(COLUMNS)}) SELECT :{', :'.join(COLUMNS)} WHERE NOT EXISTS ("
+        "SELECT 1 FROM events WHERE session_id = :session_id AND at = :at AND id <= :before AND "
+        + " AND ".join(f"{column} IS :{column}" for column in COLUMNS if column not in ("session_id", "at"))
+        + ")"
+    )
+
+    def __init__(self, project: str, dry_run: bool) -> None:
+        self._dry_run = dry_run
+        self._pending = 0
+        place = projects.place(project)
+        try:
+            self._connection = archive.open_for_writing(place, 30) if not dry_run or os.path.exists(place.db) else None
+            self._before = _newest(self._connection) if self._connection else 0
+        except (sqlite3.Error, OSError) as error:
+            raise SessionlogError(f"{place.db} cannot be written: {error}") from error
+
+    def add(self, record: dict[str, Any]) -> bool:
+        """Whether the event was new."""
+        if self._connection is None:
+            return True
+        if not self._pending:
+            self._connection.execute("BEGIN IMMEDIATE")
+        self._pending += 1
+        added = self._connection.execute(self._ADD, {**record, "before": self._before}).rowcount
+        if self._pending >= BATCH:
+            self.commit()
+        return bool(added)
+
+    def commit(self) -> None:
+        if self._connection is not None and self._connection.in_transaction:
+            self._connection.execute("ROLLBACK" if self._dry_run else "COMMIT")
+        self._pending = 0
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+
+
+def _newest(connection: sqlite3.Connection) -> int:
+    newest: int = connection.execute("SELECT ifnull(max(id), 0) FROM events").fetchone()[0]
+    return newest
