@@ -69,7 +69,8 @@ class View:
 
     def _told(self, entry: Entry) -> list[str]:
         if entry.call is not None and entry.kind == "tool":
-            return [self._headline(entry.call), *self._result(entry.call)]
+            diff = calls.changes(entry.call)
+            return [self._headline(entry.call, diff), *self._result(entry.call, diff)]
         if entry.call is not None:
             asked = f"{entry.call.name} {calls.argument(entry.call)}".strip()
             answer = click.style(entry.title, fg="green" if entry.title == "allowed" else "red")
@@ -86,9 +87,9 @@ class View:
             return [terminal.one_line(entry.title, 60), *(lines if entry.text else [])]
         return lines
 
-    def _headline(self, call: Call) -> str:
+    def _headline(self, call: Call, diff: list[str]) -> str:
         told = [self._line(calls.argument(call))]
-        if diff := calls.changes(call):
+        if diff:
             told[0] += f" {calls.counts(diff)}"
         if call.outcome == "no result":
             told.append(click.style("no result: denied, cancelled or cut off", fg="red"))
@@ -99,10 +100,9 @@ class View:
             told.append(click.style(terminal.duration(call.duration_ms), dim=True))
         return "  ".join(filter(None, told))
 
-    def _result(self, call: Call) -> Iterator[str]:
-        diff = calls.changes(call) if call.outcome != "failed" else []
+    def _result(self, call: Call, diff: list[str]) -> Iterator[str]:
         shown = WRITTEN if call.name == "Write" else DIFF
-        for line in self._cut(diff, shown):
+        for line in self._cut(diff, shown) if call.outcome != "failed" else ():
             colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
             yield click.style(self._line(line), fg=colour)
         if calls.is_change(call):

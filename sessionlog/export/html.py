@@ -86,7 +86,8 @@ def _entry(entry: Entry, detail: str) -> Iterator[str]:
     time = f'<time datetime="{escape(entry.at)}">{escape(entry.at[11:19])}</time>'
     yield f'<article class="{" ".join(classes)}"><header>{time}<b>{_text(terminal.one_line(label, 60))}</b>'
     if call is not None and entry.kind == "tool":
-        yield f"{_headline(call)}</header>{''.join(_result(call, detail)) if detail != 'brief' else ''}"
+        diff = calls.changes(call)
+        yield f"{_headline(call, diff)}</header>{''.join(_result(call, diff, detail)) if detail != 'brief' else ''}"
     elif call is not None:
         asked = f"{_text(call.name)} <code>{_line(calls.argument(call))}</code>"
         answer = f'<span class="{"good" if entry.title == "allowed" else "bad"}">{_text(entry.title)}</span>'
@@ -110,8 +111,7 @@ def _body(entry: Entry, detail: str) -> str:
     return _folded(_line(entry.text, 90), _code(entry.text, detail))
 
 
-def _headline(call: Call) -> str:
-    diff = calls.changes(call)
+def _headline(call: Call, diff: list[str]) -> str:
     parts = [f"<code>{_line(calls.argument(call))}</code>"]
     if diff:
         parts.append(f'<span class="quiet">{calls.counts(diff)}</span>')
@@ -125,11 +125,11 @@ def _headline(call: Call) -> str:
     return "".join(parts)
 
 
-def _result(call: Call, detail: str) -> Iterator[str]:
+def _result(call: Call, diff: list[str], detail: str) -> Iterator[str]:
     argument = calls.argument(call)
     if len(argument) > 160 or "\n" in argument:
         yield _folded("all of it", _code(argument, detail))
-    if diff := calls.changes(call):
+    if diff:
         some = excerpt("\n".join(diff), detail)
         lines = "".join(f"<span{_class(line)}>{_text(line)}</span>" for line in some.text.split("\n"))
         block = f'<pre class="diff">{lines}</pre>{_left_out(some.left_out)}'

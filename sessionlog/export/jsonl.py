@@ -27,19 +27,20 @@ MARKER = b'{"sessionlog":{"version":'
 # Events of one transaction: hooks that write to the same archive wait no longer than this takes.
 BATCH = 1000
 
-_FIELDS = ("session_id", "event", "at", "via", "envelope", "extra", "tool_input", "tool_response", "duration_ms")
-_QUERY = (
-    f"SELECT {', '.join((*_FIELDS, *PAYLOAD_TEXTS, *INPUT_TEXTS))} FROM events "
-    "WHERE session_id = ? AND at >= ? ORDER BY at, id"
-)
-_AT_TEXTS = len(_FIELDS)
-_AT_INPUTS = _AT_TEXTS + len(PAYLOAD_TEXTS)
+# In the order of a line: what is told of the event, its own fields, those of its tool_input, and JSON as it is stored.
+_FIELDS = ("session_id", "event", *PAYLOAD_TEXTS, "duration_ms")
+_NAMES = ("session_id", "hook_event_name", *_FIELDS[2:])
+_JSON = ("envelope", "tool_input", "tool_response", "extra")
+_ORDER = ("at", "via", *_FIELDS, *INPUT_TEXTS, *_JSON)
+_QUERY = f"SELECT {', '.join(_ORDER)} FROM events WHERE session_id = ? AND at >= ? ORDER BY at, id"
+_INPUTS_AT = 2 + len(_FIELDS)
+_JSON_AT = _INPUTS_AT + len(INPUT_TEXTS)
 
 # Names of fields that are told before the rest: the rest may hold one of them again, where a column could not.
 _TOLD_FIRST = re.compile(
     '"(?:' + "|".join(("sessionlog", "session_id", "hook_event_name", "file_path", *PAYLOAD_TEXTS)) + ')":'
 )
-_TOLD_FIRST_OF_INPUT = re.compile('"(?:' + "|".join(INPUT_TEXTS) + ')":')
+_OF_INPUT = re.compile('"(?:' + "|".join(INPUT_TEXTS) + ')":')
 
 
 def lines(
@@ -58,27 +59,26 @@ def lines(
 
 def _line(project: str, row: tuple[Any, ...]) -> bytes:
     """A row as a line. JSON is taken over as it is stored: to read and write it again would cost most of the time."""
-    session_id, event, at, via, envelope, extra, tool_input, tool_response, duration_ms = row[:_AT_TEXTS]
-    suspicious = (extra and _TOLD_FIRST.search(extra)) or (tool_input and _TOLD_FIRST_OF_INPUT.search(tool_input))
-    if suspicious and _repeats_a_field(row, extra, tool_input):
+    envelope, tool_input, tool_response, extra = row[_JSON_AT:]
+    fields = {name: value for name, value in zip(_NAMES, row[2:_INPUTS_AT], strict=True) if value is not None}
+    inputs = {
+        name: value for name, value in zip(INPUT_TEXTS, row[_INPUTS_AT:_JSON_AT], strict=True) if value is not None
+    }
+    suspicious = (extra and _TOLD_FIRST.search(extra)) or (inputs and tool_input and _OF_INPUT.search(tool_input))
+    if suspicious and _is_told_twice(fields, inputs, extra, tool_input):
         return _line_with_columns(project, row)
-    about = {"version": VERSION, "project": project, "at": at, "via": via}
+    about = {"version": VERSION, "project": project, "at": row[0], "via": row[1]}
     if envelope:
         about["envelope"] = orjson.Fragment(envelope)
-    flat = {"sessionlog": about, "session_id": session_id, "hook_event_name": event}
-    for name, value in zip(PAYLOAD_TEXTS, row[_AT_TEXTS:_AT_INPUTS], strict=True):
-        if value is not None:
-            flat[name] = value
-    if duration_ms is not None:
-        flat["duration_ms"] = duration_ms
-    inputs = {name: value for name, value in zip(INPUT_TEXTS, row[_AT_INPUTS:], strict=True) if value is not None}
-    if inputs and tool_input and tool_input[0] == "{":
+    flat = {"sessionlog": about, **fields}
+    if tool_input == "{}":
+        flat["tool_input"] = inputs
+    elif inputs and tool_input and tool_input[0] == "{":
         flat["tool_input"] = orjson.Fragment(_spliced(orjson.dumps(inputs), tool_input))
-    elif tool_input:
-        flat.update(inputs)
-        flat["tool_input"] = orjson.Fragment(tool_input)
     else:
         flat.update(inputs)  # the file_path of an event that is about a file
+        if tool_input:
+            flat["tool_input"] = orjson.Fragment(tool_input)
     if tool_response:
         flat["tool_response"] = orjson.Fragment(tool_response)
     line = orjson.dumps(flat)
@@ -90,24 +90,21 @@ def _spliced(told: bytes, rest: str) -> bytes:
     return told if rest == "{}" else told[:-1] + b"," + rest[1:].encode()
 
 
-def _repeats_a_field(row: tuple[Any, ...], extra: str | None, tool_input: str | None) -> bool:
+def _is_told_twice(fields: dict[str, Any], inputs: dict[str, Any], extra: str | None, tool_input: str | None) -> bool:
     """Whether the JSON holds, at its top, a field that a column tells too. Further inside, any name may occur."""
-    columns = {name for name, value in zip(PAYLOAD_TEXTS, row[_AT_TEXTS:_AT_INPUTS], strict=True) if value is not None}
-    columns |= {"sessionlog", "session_id", "hook_event_name"}
-    inputs = {name for name, value in zip(INPUT_TEXTS, row[_AT_INPUTS:], strict=True) if value is not None}
     rest = parse_json(extra) if extra else {}
     given = parse_json(tool_input) if tool_input else None
-    if not isinstance(given, dict):
-        columns |= inputs
-        inputs = set()
-    return bool(columns & set(rest)) or bool(inputs & set(given or ()))
+    told = {"sessionlog", *fields}
+    if isinstance(given, dict):
+        return bool(told & set(rest)) or bool(set(inputs) & set(given))
+    return bool((told | set(inputs)) & set(rest))
 
 
 def _line_with_columns(project: str, row: tuple[Any, ...]) -> bytes:
     """A row that no flat payload gives back exactly (a NUL in a text, a number for a name): told as its columns."""
-    columns = dict(zip((*_FIELDS, *PAYLOAD_TEXTS, *INPUT_TEXTS), row, strict=True))
+    columns = {name: value for name, value in zip(_ORDER, row, strict=True) if value is not None}
     about = {"version": VERSION, "project": project, "at": columns.pop("at"), "via": columns.pop("via")}
-    about["columns"] = {name: value for name, value in columns.items() if value is not None}
+    about["columns"] = columns
     return encoded({"sessionlog": about, "session_id": columns["session_id"], "hook_event_name": columns["event"]})
 
 
