@@ -27,6 +27,9 @@ PATIENCE = 5.0
 # With a spool waiting, the database was locked a moment ago: do not let every event of a session wait again.
 LOCK_WAIT_WITH_SPOOL = 0.2
 
+# After these there is something new in the transcript that may not be there tomorrow.
+FOLLOWED = ("Stop", "SubagentStop", "PreCompact", "SessionEnd")
+
 _waiting_since = 0.0
 
 
@@ -66,6 +69,10 @@ def record(data: bytes, event: str | None, via: str) -> int:
         payload = rules.clean(payload, suspects)
     place = projects.place(projects.of_environment(_working_directory(payload), _enter))
     _store(place, at_ms, via, event, getenv("CLAUDE_CODE_SESSION_ID") or None, payload)
+    if (payload.get("hook_event_name") or event) in FOLLOWED:
+        from sessionlog import follow
+
+        follow.start(place, payload.get("session_id"), payload.get("transcript_path"))
     return 0
 
 
