@@ -1,4 +1,4 @@
-"""What it costs a Stop hook to have the transcript imported: the same event without, with an importer waiting, with a new one.
+"""What it costs a Stop hook to have the transcript imported: without, with an importer waiting already, with a new one.
 
 python -m bench.follow
 """
@@ -55,10 +55,8 @@ def main() -> None:
         floor = statistics.median(columns["bare interpreter"])
         for column, values in columns.items():
             ordered = sorted(values)
-            print(
-                f"{column:28}{statistics.median(values) / floor:6.2f} x   p95 {ordered[int(len(values) * 0.95)] / floor:5.2f} x"
-                f"   {(statistics.median(values) - floor) * 1000:+6.2f} ms"
-            )
+            middle, late = statistics.median(values), ordered[int(len(values) * 0.95)]
+            print(f"{column:28}{middle / floor:6.2f} x   p95 {late / floor:5.2f} x {1000 * (middle - floor):+8.2f} ms")
         print(f"(1 x = {floor * 1000:.1f} ms, {' '.join(PYTHON)} -c pass)")
         time.sleep(5)  # the last importers end before their folder goes
         shutil.rmtree(home, ignore_errors=True)

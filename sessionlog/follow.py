@@ -8,8 +8,8 @@ if TYPE_CHECKING:
 
     from sessionlog.projects import Place
 
-# Seconds from an event to the import that it asks for: the client writes a transcript a little after its hooks have run,
-# and all events until then are served by the same importer.
+# Seconds from an event to the import that it asks for: the client writes a transcript a little after its hooks have
+# run, and all events until then are served by the same importer.
 DELAY = 2
 # A stamp this old (s) was left by an importer that died.
 STALE = 60.0

@@ -295,6 +295,17 @@ WHERE session_id = ?
 """
 
 
+# A session that no hook saw has the times of its messages, and not those of its file.
+_DATE = """
+UPDATE sessions SET (started_at, last_at) = (
+    SELECT facts.first_at, facts.last_at FROM session_facts AS facts WHERE facts.session_id = sessions.session_id
+)
+WHERE session_id = ? AND events = 0 AND EXISTS (
+    SELECT 1 FROM session_facts AS facts WHERE facts.session_id = sessions.session_id AND facts.first_at IS NOT NULL
+)
+"""
+
+
 def continues_last_chunk(known: Known) -> bool:
     """Whether what is new goes to the last chunk, because that is not full yet."""
     return known.last_length < chunks.CHUNK
@@ -304,3 +315,4 @@ def count_messages(connection: sqlite3.Connection, session_ids: "Iterable[str]")
     """Keep the counts of these sessions, so that a list of sessions reads no message."""
     for session_id in session_ids:
         connection.execute(_COUNT, (session_id,))
+        connection.execute(_DATE, (session_id,))
