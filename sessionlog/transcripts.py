@@ -102,7 +102,8 @@ def run(
 
 
 def _is_export(path: str) -> bool:
-    from sessionlog.export import jsonl  # needs more than the standard library, which the hook's importer has to do with
+    # Imported here: it needs more than the standard library, which is all that the hook's importer has.
+    from sessionlog.export import jsonl
 
     return jsonl.is_export(path)
 

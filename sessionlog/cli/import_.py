@@ -31,8 +31,8 @@ def command(paths: tuple[str, ...], since: datetime | None, dry_run: bool, quiet
     """Archive Claude Code's transcripts, before it deletes them.
 
     Without PATH, all of $CLAUDE_CONFIG_DIR or ~/.claude; else these files and folders. Each session goes to the archive
-    of its own project. Run it as often as you like: only what is new is read. A file that `sessionlog export` wrote gives
-    its events back.
+    of its own project. Run it as often as you like: only what is new is read. A file that `sessionlog export`
+    wrote gives its events back.
     """
     with click.progressbar(length=1, label="Importing", width=30, hidden=quiet or as_json, show_eta=True) as bar:
 

@@ -94,7 +94,10 @@ def _entry(entry: Entry, detail: str) -> Iterator[str]:
         yield f"{asked} {answer} {_line(entry.text)}</header>"
     else:
         title = _line(entry.title) if entry.title and entry.kind != "event" else ""
-        yield f"{title}</header>{_body(entry, detail)}"
+        if entry.kind in ("start", "end", "notice") and len(entry.text) <= 160:
+            yield f"{title} {_line(entry.text)}</header>"
+        else:
+            yield f"{title}</header>{_body(entry, detail)}"
     yield "</article>\n"
 
 
@@ -106,8 +109,6 @@ def _body(entry: Entry, detail: str) -> str:
             return f'<div class="words">{_text(entry.text)}</div>'
         case "answer" | "sub-agent" | "failure":
             return f'<div class="markdown">{_markdown(entry.text)}</div>'
-        case "start" | "end" | "notice":
-            return f'<div class="quiet words">{_text(excerpt(entry.text, detail).text)}</div>'
     return _folded(_line(entry.text, 90), _code(entry.text, detail))
 
 
