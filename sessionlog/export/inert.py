@@ -110,11 +110,10 @@ def _block(node: Any) -> str:
         case "blockquote":
             return quoted(_blocks(node.children))
         case "bullet_list":
-            return "\n".join(_indented(_blocks(item.children), "- ") for item in node.children)
+            return _list(node.children, ["- "] * len(node.children))
         case "ordered_list":
             first = int(node.attrs.get("start", 1))
-            items = enumerate(node.children, first)
-            return "\n".join(_indented(_blocks(item.children), f"{number}. ") for number, item in items)
+            return _list(node.children, [f"{number}. " for number in range(first, first + len(node.children))])
         case "table":
             rows = [row for part in node.children for row in part.children]
             told = [f"| {' | '.join(_inline(cell).replace(chr(10), ' ') for cell in row.children)} |" for row in rows]
@@ -124,8 +123,15 @@ def _block(node: Any) -> str:
     return _inline(node)
 
 
-def _indented(text: str, mark: str) -> str:
-    return mark + text.replace("\n", "\n" + " " * len(mark))
+def _list(items: list[Any], marks: list[str]) -> str:
+    """A list without blank lines stays one: with them, a browser would set its items apart."""
+    tight = all(part.hidden for item in items for part in item.children if part.type == "paragraph")
+    gap = "\n" if tight else "\n\n"
+    shown = []
+    for item, mark in zip(items, marks, strict=True):
+        text = gap.join(filter(None, map(_block, item.children)))
+        shown.append(mark + text.replace("\n", "\n" + " " * len(mark)))
+    return gap.join(shown)
 
 
 def _inline(node: Any) -> str:
