@@ -233,10 +233,5 @@ def _write_file(path: str, content: Iterator[bytes], sessions: int) -> Written:
 
 
 def _encoded(texts: Iterable[str]) -> Iterator[bytes]:
-    """Half a surrogate pair cannot be written: it becomes the sign for what cannot be shown."""
     for text in texts:
-        yield (
-            text.encode("utf-8", "surrogatepass").decode("utf-8", "replace").encode()
-            if not text.isascii()
-            else text.encode()
-        )
+        yield text.encode("utf-8", "replace")
