@@ -12,7 +12,7 @@ from sessionlog.when import moment
 
 Row = dict[str, Any]
 
-# Characters that move the cursor, change colours or reorder text, and halves of surrogate pairs, which cannot be written:
+# Characters that move the cursor, change colours or reorder text, and halves of surrogate pairs, which nobody can write:
 # shown, not obeyed. A regex, as most texts have none of them: str.translate takes ten times as long to find out.
 _UNSAFE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -96,13 +96,13 @@ def _describe(row: Row) -> tuple[str, str, str | None]:
         case "PreToolUse":
             return row["tool_name"] or "tool", f"{_argument(row)}  no result: denied, cancelled or cut off", "yellow"
         case "PermissionRequest":
-            return "permission", f"asked for {row['tool_name']} {_argument(row)}", "yellow"
+            return "permission", f"asked for {_named(row)} {_argument(row)}", "yellow"
         case "PermissionDenied":
-            return "permission", f"denied {row['tool_name']} {_argument(row)}", "red"
+            return "permission", f"denied {_named(row)} {_argument(row)}", "red"
         case "Stop":
             return "answer", one_line(row["last_assistant_message"] or "stopped"), "magenta"
         case "SubagentStart":
-            return "sub-agent", f"{row['agent_type'] or 'agent'} {(row['agent_id'] or '')[:8]} started", "green"
+            return "sub-agent", f"{one_line(row['agent_type'] or 'agent', 40)} {safe((row['agent_id'] or '')[:8])} started", "green"
         case "SubagentStop":
             return "sub-agent", one_line(row["last_assistant_message"] or "stopped"), "green"
         case "Notification":
@@ -136,6 +136,10 @@ def _argument(row: Row) -> str:
     inputs = _object(row["tool_input"])
     first = next((value for value in (row["description"], *inputs.values()) if isinstance(value, str) and value), None)
     return one_line(first) if first else one_line(json.dumps(inputs, ensure_ascii=False)) if inputs else ""
+
+
+def _named(row: Row) -> str:
+    return one_line(row["tool_name"] or "tool", 60)
 
 
 def _failure(row: Row) -> str:

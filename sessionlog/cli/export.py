@@ -9,6 +9,7 @@ import click
 from sessionlog import export, terminal
 from sessionlog.cli import example
 from sessionlog.cli.common import places, project_options, since_option
+from sessionlog.cli.completion import session_ids
 from sessionlog.errors import SessionlogError
 
 
@@ -19,7 +20,7 @@ from sessionlog.errors import SessionlogError
     "sessionlog export f0b8 --format markdown --detail brief --redact",
 )
 @click.command()
-@click.argument("sessions", nargs=-1, metavar="[SESSION]…")
+@click.argument("sessions", nargs=-1, metavar="[SESSION]…", shell_complete=session_ids)
 @click.option("--format", "form", type=click.Choice(list(export.FORMATS)), default="jsonl", show_default=True)
 @click.option("-o", "--output", metavar="FILE|DIR", type=click.Path(), help="Write there; to DIR, a file a session.")
 @since_option

@@ -11,6 +11,7 @@ import click
 from sessionlog import overview, reading, timeline
 from sessionlog.cli import example
 from sessionlog.cli.common import json_option, places, print_json_lists, project_options
+from sessionlog.cli.completion import session_ids
 from sessionlog.session_text import View
 
 
@@ -22,7 +23,7 @@ from sessionlog.session_text import View
     "sessionlog show last --json | jq '.events[].event'",
 )
 @click.command()
-@click.argument("session", default="last", metavar="[SESSION|HIT]")
+@click.argument("session", default="last", metavar="[SESSION|HIT]", shell_complete=session_ids)
 @click.option("--full", is_flag=True, help="Fold nothing.")
 @click.option("--tools", metavar="NAMES", help="Of tool calls, only these: Bash,Edit.")
 @click.option("-C", "--context", default=8, show_default=True, help="How much to show before and after a HIT.")
@@ -63,5 +64,4 @@ def page(lines: Iterable[str]) -> None:
         for line in lines:
             click.echo(line)
         return
-
     click.echo_via_pager(f"{line}\n" for line in lines)
