@@ -12,7 +12,7 @@ from sessionlog.when import moment
 
 Row = dict[str, Any]
 
-# Characters that move the cursor, change colours or reorder text, and halves of surrogate pairs, which nobody can write:
+# Characters that move the cursor, change colours or reorder text, and halves of surrogate pairs, which none can write:
 # shown, not obeyed. A regex, as most texts have none of them: str.translate takes ten times as long to find out.
 _UNSAFE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -102,7 +102,11 @@ def _describe(row: Row) -> tuple[str, str, str | None]:
         case "Stop":
             return "answer", one_line(row["last_assistant_message"] or "stopped"), "magenta"
         case "SubagentStart":
-            return "sub-agent", f"{one_line(row['agent_type'] or 'agent', 40)} {safe((row['agent_id'] or '')[:8])} started", "green"
+            return (
+                "sub-agent",
+                f"{one_line(row['agent_type'] or 'agent', 40)} {safe((row['agent_id'] or '')[:8])} started",
+                "green",
+            )
         case "SubagentStop":
             return "sub-agent", one_line(row["last_assistant_message"] or "stopped"), "green"
         case "Notification":
