@@ -16,12 +16,19 @@ from sessionlog.errors import SessionlogError
 @example(
     "sessionlog export last --format html -o session.html",
     "sessionlog export --format markdown -o sessions/ --since 7d",
-    "sessionlog export --all > archive.jsonl              # sessionlog import archive.jsonl brings it back",
+    "sessionlog export --all > exported.jsonl",
     "sessionlog export f0b8 --format markdown --detail brief --redact",
 )
 @click.command()
 @click.argument("sessions", nargs=-1, metavar="[SESSION]…", shell_complete=session_ids)
-@click.option("--format", "form", type=click.Choice(list(export.FORMATS)), default="jsonl", show_default=True)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(list(export.FORMATS)),
+    default="jsonl",
+    show_default=True,
+    help="JSONL to import again; Markdown or HTML to read.",
+)
 @click.option("-o", "--output", metavar="FILE|DIR", type=click.Path(), help="Write there; to DIR, a file a session.")
 @since_option
 @click.option(

@@ -18,7 +18,7 @@ SHOWN_SKIPS = 20
     "sessionlog import",
     "sessionlog import --dry-run",
     "sessionlog import ~/backup/.claude/projects --since 2w",
-    "sessionlog import archive.jsonl              # what `sessionlog export` wrote",
+    "sessionlog import exported.jsonl",
 )
 @click.command()
 @click.argument("paths", nargs=-1, metavar="[PATH]…", type=click.Path())

@@ -19,7 +19,7 @@ from sessionlog.session_text import View
     "sessionlog show last",
     "sessionlog show f0b8 --full",
     "sessionlog show last --tools Bash,Edit",
-    "sessionlog show e1234                  # around a hit of `sessionlog search`",
+    "sessionlog show e1234 --context 20",
     "sessionlog show last --json | jq '.events[].event'",
 )
 @click.command()
