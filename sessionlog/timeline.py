@@ -149,14 +149,15 @@ class _Merger:
             return
         self.told_calls.add(tool_use_id)
         wanted = (tool_use_id, self.session_id)
+        # The unary plus, here as above, keeps SQLite from the wrong index: it would go through the session for each call.
         messages = []
         if self.has_messages:
             messages = self._rows(
                 "SELECT id, kind, agent_id, tool_name, is_error, text FROM messages "
-                "WHERE tool_use_id = ? AND session_id = ? ORDER BY id",
+                "WHERE tool_use_id = ? AND +session_id = ? ORDER BY id",
                 *wanted,
             )
-        events = self._rows("SELECT * FROM events WHERE tool_use_id = ? AND session_id = ? ORDER BY id", *wanted)
+        events = self._rows("SELECT * FROM events WHERE tool_use_id = ? AND +session_id = ? ORDER BY id", *wanted)
         events = [event for event in events if event["event"] in CALL_EVENTS]
         agent_id = next((found["agent_id"] for found in (*events, *messages) if found["agent_id"]), None)
         tool_name = next((found["tool_name"] for found in (*events, *messages) if found["tool_name"]), None)
