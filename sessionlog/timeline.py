@@ -149,7 +149,7 @@ class _Merger:
             return
         self.told_calls.add(tool_use_id)
         wanted = (tool_use_id, self.session_id)
-        # The unary plus, here as above, keeps SQLite from the wrong index: it would go through the session for each call.
+        # The unary plus, as above, keeps SQLite from the wrong index: it would go through the session for each call.
         messages = []
         if self.has_messages:
             messages = self._rows(
