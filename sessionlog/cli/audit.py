@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+from contextlib import closing
 from typing import Any
 
 import click
@@ -36,7 +37,8 @@ def command(question: str | None, project: str | None, everywhere: bool, as_json
     for place in places(project, everywhere):
         if everywhere and not os.path.exists(place.db):
             continue
-        rows += [{"project": place.project, **row} for row in audit.ask(reading.connect(place), question)]
+        with closing(reading.connect(place)) as connection:
+            rows += [{"project": place.project, **row} for row in audit.ask(connection, question)]
     if as_json:
         print_json(rows)
     elif not rows:
