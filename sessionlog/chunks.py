@@ -1,0 +1,294 @@
+"""One stretch of a file made ready for the archive: without its secrets, understood, compressed.
+
+Nothing here knows the database, so that other processes can do it.
+"""
+
+import os
+import zlib
+from hashlib import blake2b
+
+from sessionlog import transcript_files as files
+from sessionlog.entries import Reader
+from sessionlog.lean import encode_json, parse_json
+from sessionlog.redact import Rules
+
+try:
+    from orjson import loads as fast_parse
+except ImportError:  # in the hook's importer, which has the standard library alone
+    fast_parse = None  # type: ignore[assignment]
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any, BinaryIO, NamedTuple
+else:
+    from typing import NamedTuple
+
+# What is read, understood and stored at once: whole lines, at least this many bytes if there are so many.
+CHUNK = 1 << 20
+# A file that is no sequence of lines is one chunk up to this size: a private key must not be cut in two.
+WHOLE = 64 << 20
+
+# Level 2 is the fastest of all; 3 saves a seventh for 40 % more time, 6 a quarter for four times as much.
+LEVEL = 2
+
+# Secrets are looked for in blocks, and line by line where one is suspected: a call for every line costs more.
+BLOCK = 64 << 10
+
+MARKER = b"[redacted:"
+
+
+class Span(NamedTuple):
+    """A stretch of a file: whole lines, or all of it."""
+
+    path: str
+    kind: str
+    session_id: str
+    agent_id: str | None
+    offset: int
+    length: int
+    # Of the history of all prompts, only the lines of these projects.
+    only: "frozenset[str] | None" = None
+
+
+class Skip(NamedTuple):
+    """What could not be understood. Its bytes are kept if it was a line, but no message was made of them."""
+
+    path: str
+    line: int | None
+    reason: str
+
+
+class Digest(NamedTuple):
+    """A stretch of a file, ready for the archive; its lines are counted from 0."""
+
+    length: int
+    hash: bytes
+    lines: int
+    data: bytes
+    replacements: int
+    types: "dict[str, int]"
+    messages: "list[tuple[Any, ...]]"
+    usage: "list[list[Any]]"
+    facts: "dict[str, dict[str, Any]]"
+    agent: "dict[str, Any] | None"
+    skips: "list[Skip]"
+
+
+def spans(
+    source: files.Source, offset: int, size: int, only: "frozenset[str] | None" = None, to_the_end: bool = False
+) -> "Iterator[Span]":
+    """Cut a file from `offset` to `size` into chunks; a last line that is not whole is left for another time.
+
+    `to_the_end` takes that line too: its writer died, and nobody will finish it.
+    """
+    chunk = CHUNK if source.kind in files.LINE_KINDS else WHOLE
+    head = (source.path, source.kind, source.session_id or "", source.agent_id)
+    with open(source.path, "rb") as file:
+        while offset < size:
+            end = min(offset + chunk, size)
+            if end < size or (source.kind in files.LINE_KINDS and not to_the_end):
+                end = _line_end(file, offset, end, size)
+            if end > offset:
+                yield Span(*head, offset, end - offset, only)
+            if end <= offset or end >= size:
+                break
+            offset = end
+
+
+def hash_of(data: bytes) -> bytes:
+    """Tells whether a file still holds what was archived."""
+    return blake2b(data, digest_size=16).digest()
+
+
+def read(path: str, offset: int, length: int) -> bytes:
+    """Bytes of a file, fewer if it has become shorter."""
+    with open(path, "rb") as file:
+        file.seek(offset)
+        return file.read(length)
+
+
+def digest(span: Span, rules: "Rules | None") -> Digest:
+    """Read a stretch of a file and make it ready; without rules, its secrets stay in it."""
+    data = read(span.path, span.offset, span.length)
+    if len(data) < span.length and span.kind in files.LINE_KINDS:  # the file shrank since it was looked at
+        data = data[: data.rfind(b"\n") + 1]
+    fingerprint = hash_of(data)
+    reader = Reader(span.session_id, span.agent_id)
+    if span.kind in files.LINE_KINDS:
+        stored = _clean_lines(data, rules) if rules else data
+        lines = stored.split(b"\n")
+        if span.only is not None:
+            lines = _only_of_projects(lines, span.only)
+            stored = b"\n".join(lines)
+        skips = _understand(lines, span, reader)
+        agent = None
+    else:
+        stored = clean_line(data, rules) if rules else data
+        skips, agent = [], _read_whole(stored, span, reader)
+    return Digest(
+        len(data),
+        fingerprint,
+        data.count(b"\n"),
+        zlib.compress(stored, LEVEL),
+        max(0, stored.count(MARKER) - data.count(MARKER)) if stored is not data else 0,
+        reader.types,
+        reader.rows,
+        list(reader.usage.values()),
+        reader.facts,
+        agent,
+        skips,
+    )
+
+
+def parse(line: bytes) -> "Any":
+    """The JSON of a line, its texts fit for SQLite. Raises ValueError for what is none."""
+    if fast_parse is not None:
+        try:
+            return fast_parse(line)
+        except ValueError:
+            pass  # numbers beyond 64 bits, bytes that are not UTF-8 and half surrogate pairs are no reason to skip
+    value = parse_json(line.decode("utf-8", "replace"))
+    if b"\\ud" in line or b"\\uD" in line:
+        value = parse_json(encode_json(value).encode("utf-8", "replace").decode())
+    return value
+
+
+def clean_line(line: bytes, rules: Rules) -> bytes:
+    """The line without its secrets. Where it can be, everything else stays as it was, to the byte."""
+    suspects = rules.suspects(line)
+    if not suspects:
+        return line
+    text = line.decode("utf-8", "surrogateescape")
+    try:
+        before = parse_json(text)
+        after = rules.clean(parse_json(text), suspects)
+    except ValueError:
+        return rules.clean_text(text, suspects).encode("utf-8", "surrogateescape")
+    if before == after:
+        return line
+    for old, new in _changes(before, after):
+        text = text.replace(encode_json(old), encode_json(new))
+    try:
+        exact = parse_json(text) == after
+    except ValueError:
+        exact = False
+    if not exact:  # spelled in another way than ours
+        text = encode_json(after)
+    return text.encode("utf-8", "surrogateescape" if exact else "replace")
+
+
+def _understand(lines: "list[bytes]", span: Span, reader: Reader) -> "list[Skip]":
+    """Let the reader take in the lines; returns those that cannot be read."""
+    skips: list[Skip] = []
+    read = reader.read if span.only is None else reader.read_history
+    for number, line in enumerate(lines):
+        if not line or line.isspace():
+            continue
+        try:
+            entry = parse(line)
+            if not isinstance(entry, dict):
+                raise ValueError(f"a JSON {type(entry).__name__}, not an object")
+            if span.kind != files.JOURNAL:
+                read(entry, number)
+        except Exception as error:  # whatever one line holds, the others are imported
+            skips.append(Skip(span.path, number, f"{error}"[:200]))
+    return skips
+
+
+def _only_of_projects(lines: "list[bytes]", folders: "frozenset[str]") -> "list[bytes]":
+    """The lines of the history that belong to these projects; the others are left empty, to keep the count."""
+
+    def belongs(line: bytes) -> bool:
+        try:
+            entry = parse(line)
+            return isinstance(entry, dict) and entry.get("project") in folders
+        except ValueError:
+            return False
+
+    return [line if belongs(line) else b"" for line in lines]
+
+
+def _clean_lines(data: bytes, rules: Rules) -> bytes:
+    """The lines without their secrets; the same object if there are none."""
+    pieces: list[bytes] = []
+    start = done = 0
+    while start < len(data):
+        end = data.find(b"\n", start + BLOCK) + 1 or len(data)
+        block = data[start:end]
+        if rules.suspects(block):
+            cleaned = b"\n".join([clean_line(line, rules) for line in block.split(b"\n")])
+            if cleaned != block:
+                pieces += data[done:start], cleaned
+                done = end
+        start = end
+    return b"".join([*pieces, data[done:]]) if pieces else data
+
+
+def _read_whole(data: bytes, span: Span, reader: Reader) -> "dict[str, Any] | None":
+    """What the small files beside a transcript say; the fields of a sub-agent, if it is one's."""
+    if span.kind == files.TOOL_RESULT:
+        return None
+    try:
+        value = parse(data)
+    except ValueError:
+        return None
+    if not isinstance(value, dict):
+        return None
+    if span.kind == files.AGENT_META:
+        return {key: field for key, field in value.items() if isinstance(field, str)}
+    if os.path.basename(span.path) == "custom-title.json" and isinstance(value.get("customTitle"), str):
+        reader.facts[span.session_id] = {"custom_title": value["customTitle"]}
+    return None
+
+
+def _changes(before: "Any", after: "Any") -> "Iterator[tuple[str, str]]":
+    """The strings that differ between a value and its cleaned copy, which has the same shape."""
+    stack = [(before, after)]
+    while stack:
+        old, new = stack.pop()
+        if isinstance(old, str):
+            if old != new:
+                yield old, new
+        elif isinstance(old, dict):
+            stack += zip(old, new, strict=True)
+            stack += zip(old.values(), new.values(), strict=True)
+        elif isinstance(old, list):
+            stack += zip(old, new, strict=True)
+
+
+def _line_end(file: "BinaryIO", start: int, end: int, size: int) -> int:
+    """The end of the line that `end` lies in; of the line before it when that one is not whole yet."""
+    file.seek(end - 1)
+    block = file.read(1)
+    position = end
+    while block != b"\n":
+        if position >= size:
+            return _last_whole_line(file, start, size)
+        block = file.read(min(1 << 16, size - position))
+        if not block:
+            return _last_whole_line(file, start, position)
+        found = block.find(b"\n")
+        if found >= 0:
+            return position + found + 1
+        position += len(block)
+    return end
+
+
+def _last_whole_line(file: "BinaryIO", start: int, end: int) -> int:
+    """The end of the last line between these two that is whole: ended, or JSON as it stands."""
+    position = end
+    while position > start:
+        step = min(1 << 20, position - start)
+        file.seek(position - step)
+        found = file.read(step).rfind(b"\n")
+        if found >= 0:
+            position = position - step + found + 1
+            break
+        position -= step
+    file.seek(position)
+    rest = file.read(end - position)
+    try:
+        return end if rest and isinstance(parse(rest), dict) else position
+    except ValueError:
+        return position

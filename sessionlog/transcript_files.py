@@ -1,0 +1,163 @@
+"""Where Claude Code keeps transcripts, and what each file there is."""
+
+import os
+
+from sessionlog.lean import getenv, parse_json
+from sessionlog.projects import user_home
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+# Kinds of files that grow line by line, each line an entry; the others are read as a whole.
+MAIN, SUBAGENT, WORKFLOW, JOURNAL, HISTORY = "main", "subagent", "workflow", "workflow-journal", "history"
+LINE_KINDS = (MAIN, SUBAGENT, WORKFLOW, JOURNAL, HISTORY)
+AGENT_META, SIDECAR, TOOL_RESULT = "agent-meta", "sidecar", "tool-result"
+
+# How much of a file is searched for the first entry that says where it belongs.
+PEEK_BYTES = 4 << 20
+
+
+class Source:
+    """One file: its kind, its session and agent as far as the path tells, and the folder of its project."""
+
+    __slots__ = ("agent_id", "folder", "kind", "path", "session_id")
+
+    def __init__(self, path: str, kind: str, folder: str, session_id: str | None, agent_id: str | None = None) -> None:
+        self.path = path
+        self.kind = kind
+        self.folder = folder
+        self.session_id = session_id
+        self.agent_id = agent_id
+
+    @property
+    def name(self) -> str:
+        """The path below Claude Code's folder of projects."""
+        return os.path.relpath(self.path, os.path.dirname(self.folder)).replace("\\", "/")
+
+    @property
+    def main_path(self) -> str:
+        """The transcript of the session that this file belongs to."""
+        return self.path if self.kind == MAIN else os.path.join(self.folder, f"{self.session_id}.jsonl")
+
+
+def config_folder() -> str:
+    """Claude Code's own folder."""
+    return getenv("CLAUDE_CONFIG_DIR") or f"{user_home()}/.claude"
+
+
+def find(paths: "Iterable[str]" = ()) -> "Iterator[Source]":
+    """All transcripts in these files and folders, else all that Claude Code has.
+
+    Links that lead out of a folder are not followed: a transcript folder may hold links of strangers.
+    """
+    for path in paths or default_folders():
+        top = os.path.realpath(path)
+        if not os.path.isdir(top):
+            if source := classify(top):
+                yield source
+            continue
+        for folder, folders, names in os.walk(top):
+            folders[:] = sorted(name for name in folders if name != "memory")
+            for name in sorted(names):
+                file = os.path.join(folder, name)
+                if os.path.islink(file) and not os.path.realpath(file).startswith(top + os.sep):
+                    continue
+                if source := classify(file):
+                    yield source
+
+
+def default_folders() -> list[str]:
+    """What there is to import when nobody says."""
+    config = config_folder()
+    places = [os.path.join(config, name) for name in ("projects", "transcripts", "history.jsonl")]
+    return [place for place in places if os.path.exists(place)]
+
+
+def of_session(transcript_path: str) -> "Iterator[Source]":
+    """The transcript, and all that lies beside it for the same session."""
+    for path in (transcript_path, os.path.splitext(transcript_path)[0]):
+        if os.path.exists(path):
+            yield from find([path])
+
+
+def classify(path: str) -> "Source | None":
+    """What a file is, by its path alone; None if it is none of ours.
+
+    A new kind of file (an export, another client) gets its name here, and its reader in `chunks`.
+    """
+    parts = path.replace("\\", "/").split("/")
+    name = parts[-1]
+    stem, ending = os.path.splitext(name)
+    for inner in ("subagents", "tool-results"):
+        if inner in parts[2:-1]:
+            depth = len(parts) - 1 - parts[::-1].index(inner)
+            folder, session_id = "/".join(parts[: depth - 1]), parts[depth - 1]
+            if inner == "tool-results":
+                return Source(path, TOOL_RESULT, folder, session_id)
+            if name == "journal.jsonl":
+                return Source(path, JOURNAL, folder, session_id)
+            agent_id = name.partition(".")[0].removeprefix("agent-")
+            if ending == ".jsonl":
+                kind = WORKFLOW if "workflows" in parts[depth:-1] else SUBAGENT
+                return Source(path, kind, folder, session_id, agent_id)
+            return Source(path, AGENT_META, folder, session_id, agent_id) if name.endswith(".meta.json") else None
+    folder = "/".join(parts[:-1])
+    if name == "history.jsonl":
+        return Source(path, HISTORY, folder, None)
+    if ending == ".jsonl":
+        if stem.startswith("agent-"):  # the layout of 2.0: beside the main transcript, which its entries name
+            return Source(path, SUBAGENT, folder, peek(path)[0], stem.removeprefix("agent-"))
+        return Source(path, MAIN, folder, stem)
+    if name in ("custom-title.json", "archived.json"):
+        return Source(path, SIDECAR, "/".join(parts[:-2]), parts[-2])
+    return None
+
+
+def peek(path: str) -> "tuple[str | None, str | None]":
+    """The session id and the working directory of the first entries that tell them."""
+    session_id = cwd = None
+    try:
+        with open(path, "rb") as file:
+            while file.tell() < PEEK_BYTES and (line := file.readline(PEEK_BYTES)):
+                if b'"sessionId"' not in line and b'"cwd"' not in line:
+                    continue
+                try:
+                    entry = parse_json(line.decode("utf-8", "replace"))
+                except ValueError:
+                    continue
+                if isinstance(entry, dict):
+                    session_id = session_id or _text(entry.get("sessionId"))
+                    cwd = cwd or _text(entry.get("cwd"))
+                if session_id and cwd:
+                    break
+    except OSError:
+        pass
+    return session_id, cwd
+
+
+def relocated_to(path: str) -> str | None:
+    """Where the session was moved to by `/cd` or into a worktree, by its last `relocated` entry."""
+    import mmap
+
+    try:
+        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
+            found = view.rfind(b'"relocatedCwd"')
+            if found < 0:
+                return None
+            start, end = view.rfind(b"\n", 0, found) + 1, view.find(b"\n", found)
+            entry = parse_json(view[start : end if end >= 0 else len(view)].decode("utf-8", "replace"))
+    except (OSError, ValueError):  # an empty file cannot be mapped
+        return None
+    moved = isinstance(entry, dict) and entry.get("type") == "relocated"
+    return _text(entry.get("relocatedCwd")) if moved else None
+
+
+def decoded_folder(source: Source) -> str:
+    """The project by the name of its folder: a guess, as every sign but letters and digits became a hyphen."""
+    name = os.path.basename(source.folder)
+    return name.replace("-", "/") if name.startswith("-") else source.folder
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value and "\0" not in value else None

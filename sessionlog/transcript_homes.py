@@ -1,0 +1,123 @@
+"""Which archive each transcript belongs to, and what the archives have of it already."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+from sessionlog import chunks, projects, reading
+from sessionlog import transcript_files as files
+from sessionlog import transcript_store as store
+from sessionlog.projects import Place
+
+
+class Homes:
+    """The archives of all projects during one import, or the one that is given."""
+
+    def __init__(self, only: Place | None = None) -> None:
+        self._only = only
+        self._connections: dict[str, sqlite3.Connection] = {}
+        self._of_session: dict[str, Place] = {}
+        self._known: dict[str, dict[str, tuple[Place, store.Known]]] = {}
+        self._by_name: dict[tuple[str, str], store.Known] = {}
+        for place in [only] if only else reading.all_places():
+            for known in _known(place):
+                self._known.setdefault(known.file, {})[place.db] = (place, known)
+                self._by_name[place.db, _below_project(known.name)] = known
+
+    def __enter__(self) -> Homes:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for connection in self._connections.values():
+            connection.close()
+
+    def connection(self, place: Place) -> sqlite3.Connection:
+        """The connection of this import to an archive, which is made if need be."""
+        if place.db not in self._connections:
+            self._connections[place.db] = store.open_archive(place)
+        return self._connections[place.db]
+
+    def known(self, path: str, place: Place | None = None) -> tuple[Place, store.Known] | None:
+        """What is archived of a file, there or anywhere."""
+        found = self._known.get(path, {})
+        return found.get(place.db) if place else next(iter(found.values()), None)
+
+    def moved(self, source: files.Source, place: Place) -> tuple[Place, store.Known] | None:
+        """A transcript that is gone from where it was, and may be this file: Claude Code renamed the folder."""
+        known = self._by_name.get((place.db, _below_project(source.name)))
+        if source.kind == files.HISTORY or known is None or os.path.exists(known.file):
+            return None
+        return place, known
+
+    def of(self, source: files.Source) -> Place:
+        """The archive for a file: that of its session, by where its entries say that they were written."""
+        if self._only:
+            return self._only
+        session_id = source.session_id or ""
+        if session_id not in self._of_session:
+            cwd = files.relocated_to(source.main_path) or files.peek(source.main_path)[1] or files.peek(source.path)[1]
+            self._of_session[session_id] = self._of_folder(cwd or files.decoded_folder(source), session_id)
+        return self._of_session[session_id]
+
+    def of_history(self, path: str) -> Iterator[tuple[Place, frozenset[str]]]:
+        """The archives that the lines of the history belong to, each with its projects as the lines name them."""
+        folders: set[str] = set()
+        with open(path, "rb") as file:
+            for line in file:
+                try:
+                    entry = chunks.parse(line)
+                except ValueError:
+                    continue
+                if isinstance(entry, dict) and isinstance(entry.get("project"), str):
+                    folders.add(entry["project"])
+        by_db: dict[str, tuple[Place, set[str]]] = {}
+        for folder in sorted(folders):
+            place = self._of_folder(folder, "")
+            by_db.setdefault(place.db, (place, set()))[1].add(folder)
+        for place, names in by_db.values():
+            yield place, frozenset(names)
+
+    def _of_folder(self, cwd: str, session_id: str) -> Place:
+        """The archive to which the hooks of this session write, else that of the checkout around the folder.
+
+        Claude Code may have been started below the top of a checkout; its hooks then write to that folder's archive.
+        """
+        start = os.path.realpath(cwd)
+        for folder in projects.ancestors(start):
+            place = projects.place(projects.main_checkout(folder, os.path.realpath))
+            if session_id and os.path.exists(place.db) and _has_session(place, session_id):
+                return place
+        return projects.place(projects.of_folder(start, os.path.realpath))
+
+
+def _known(place: Place) -> list[store.Known]:
+    if not os.path.exists(place.db):
+        return []
+    connection = _read_only(place)
+    try:
+        return store.known_transcripts(connection)
+    except sqlite3.Error:
+        return []  # made before there were transcripts, or unreadable: writing to it will say so
+    finally:
+        connection.close()
+
+
+def _has_session(place: Place, session_id: str) -> bool:
+    connection = _read_only(place)
+    try:
+        return bool(connection.execute("SELECT 1 FROM sessions WHERE session_id = ?", (session_id,)).fetchone())
+    except sqlite3.Error:
+        return False
+    finally:
+        connection.close()
+
+
+def _read_only(place: Place) -> sqlite3.Connection:
+    return sqlite3.connect(f"{Path(os.path.abspath(place.db)).as_uri()}?mode=ro", uri=True, timeout=5)
+
+
+def _below_project(name: str) -> str:
+    return name.partition("/")[2]

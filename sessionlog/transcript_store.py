@@ -1,0 +1,318 @@
+"""Transcripts in the database of a project: what is there, how more goes in, how the bytes come out again."""
+
+import sqlite3
+import time
+import zlib
+
+from sessionlog import archive, chunks, entries
+from sessionlog import transcript_files as files
+from sessionlog.lean import encode_json, utc_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any, NamedTuple
+
+    from sessionlog.projects import Place
+else:
+    from typing import NamedTuple
+
+# An import can wait for hooks; a hook never waits long for an import, which writes a chunk at a time.
+LOCK_WAIT = 30.0
+
+FACT_COLUMNS = (
+    "custom_title",
+    "ai_title",
+    "summary",
+    "tag",
+    "git_branch",
+    "client_version",
+    "entrypoint",
+    "session_kind",
+    "forked_from",
+    "forked_at_uuid",
+    "client_cost_usd",
+    "client_usage",
+)
+EDITING_TOOLS = "('Edit', 'MultiEdit', 'NotebookEdit', 'Write')"
+
+
+class Known(NamedTuple):
+    """A transcript in the archive, and its last chunk."""
+
+    id: int
+    file: str
+    name: str
+    generation: int
+    size: int
+    lines: int
+    file_size: int
+    file_mtime_ns: int
+    last_sequence: int
+    last_offset: int
+    last_length: int
+    last_hash: bytes
+    last_lines: int
+
+
+_KNOWN = """
+SELECT
+    t.id, t.file, t.name, t.generation, t.bytes, t.lines, t.file_size, t.file_mtime_ns,
+    coalesce(c.sequence, -1), coalesce(c.offset, 0), coalesce(c.length, 0), coalesce(c.hash, x''), coalesce(c.lines, 0)
+FROM transcripts AS t
+LEFT JOIN transcript_chunks AS c
+    ON c.transcript_id = t.id
+    AND c.sequence = (SELECT max(sequence) FROM transcript_chunks WHERE transcript_id = t.id)
+WHERE t.generation = (SELECT max(generation) FROM transcripts AS newer WHERE newer.file = t.file)
+"""
+
+
+def open_archive(place: "Place") -> sqlite3.Connection:
+    """A connection for an import: patient, and with a cache for big transactions."""
+    connection = archive.open_for_writing(place, LOCK_WAIT)
+    connection.execute("PRAGMA cache_size = -32000")
+    return connection
+
+
+def known_transcripts(connection: sqlite3.Connection) -> "list[Known]":
+    """The newest generation of every file in the archive."""
+    return [Known(*row) for row in connection.execute(_KNOWN)]
+
+
+def still_holds(connection: sqlite3.Connection, known: Known, path: str, every_byte: bool) -> bool:
+    """Whether the file begins with what is archived of it, by its first and last chunk or by all."""
+    rows = connection.execute(
+        "SELECT offset, length, hash FROM transcript_chunks WHERE transcript_id = ? AND (? OR sequence IN (0, ?))",
+        (known.id, every_byte, known.last_sequence),
+    )
+    return all(chunks.hash_of(chunks.read(path, offset, length)) == wanted for offset, length, wanted in rows)
+
+
+def content(connection: sqlite3.Connection, transcript_id: int) -> "Iterator[bytes]":
+    """The bytes of a transcript as they are archived, piece by piece."""
+    query = "SELECT data FROM transcript_chunks WHERE transcript_id = ? ORDER BY sequence"
+    for (data,) in _tuples(connection, query, transcript_id):
+        yield zlib.decompress(data)
+
+
+def of_session(connection: sqlite3.Connection, session_id: str) -> "list[tuple[int, str, int]]":
+    """Id, name and replacements of each file of a session, in its newest version wherever it was archived from."""
+    query = (
+        "SELECT id, name, replacements FROM transcripts WHERE session_id = ? ORDER BY name, last_import_at, generation"
+    )
+    return list({row[1]: row for row in _tuples(connection, query, session_id)}.values())
+
+
+def entry(connection: sqlite3.Connection, message_id: int) -> "Any":
+    """The whole entry that a message is a part of, as it stands in the transcript."""
+    query = (
+        "SELECT m.line, c.first_line, c.data FROM messages AS m JOIN transcript_chunks AS c "
+        "ON c.transcript_id = m.transcript_id AND m.line BETWEEN c.first_line AND c.first_line + c.lines "
+        "WHERE m.id = ? ORDER BY c.sequence DESC LIMIT 1"
+    )
+    line, first_line, data = next(_tuples(connection, query, message_id))
+    return chunks.parse(zlib.decompress(data).split(b"\n")[line - first_line])
+
+
+def _tuples(connection: sqlite3.Connection, query: str, *parameters: object) -> "Iterator[Any]":
+    """Rows as SQLite gives them, whatever the connection makes of rows otherwise."""
+    cursor = connection.cursor()
+    cursor.row_factory = None
+    yield from cursor.execute(query, parameters)
+
+
+class Writer:
+    """Appends one file to the archive, a chunk and a short transaction at a time.
+
+    Others may import the same file at the same time: who comes second notices by the count of bytes and leaves it.
+    """
+
+    def __init__(
+        self, connection: sqlite3.Connection, source: files.Source, known: "Known | None", renew: bool, status: "Any"
+    ) -> None:
+        self.connection = connection
+        self.source = source
+        self.status = status
+        self.id: int | None = None if renew or known is None else known.id
+        self.generation = 1 if known is None else known.generation + renew
+        self.bytes = 0 if self.id is None or known is None else known.size
+        self.sequence = 0
+        self.offset = 0
+        self.first_line = 1
+        self.new_messages = 0
+        if self.id is not None and known is not None and known.last_sequence >= 0:
+            again = continues_last_chunk(known)
+            self.sequence = known.last_sequence + (not again)
+            self.offset = known.last_offset if again else known.size
+            self.first_line = known.lines - known.last_lines * again + 1
+
+    def write(self, digest: chunks.Digest) -> bool:
+        """Store the next chunk; False if another importer was faster."""
+        connection = self.connection
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            if not self._claim(digest):
+                connection.execute("ROLLBACK")
+                return False
+            connection.execute(
+                "REPLACE INTO transcript_chunks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    self.id,
+                    self.sequence,
+                    self.offset,
+                    digest.length,
+                    digest.hash,
+                    self.first_line,
+                    digest.lines,
+                    digest.replacements,
+                    encode_json(digest.types),
+                    digest.data,
+                ),
+            )
+            # The digest counts its lines from 0, as it was made before it was known how many come first.
+            values = f"{self.id}, ? + {self.first_line}, {', '.join('?' * (len(entries.COLUMNS) - 1))}"
+            done = connection.executemany(
+                f"INSERT OR IGNORE INTO messages (transcript_id, {', '.join(entries.COLUMNS)}) VALUES ({values})",
+                digest.messages,
+            )
+            self.new_messages = done.rowcount
+            connection.executemany(_ADD_USAGE, digest.usage)
+            for session_id, facts in digest.facts.items():
+                self._write_facts(session_id, facts)
+            if digest.agent is not None:
+                self._write_agent(digest.agent)
+            connection.execute(
+                "UPDATE transcripts SET replacements = (SELECT sum(replacements) FROM transcript_chunks "
+                "WHERE transcript_id = transcripts.id) WHERE id = ?",
+                (self.id,),
+            )
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+        self.sequence += 1
+        self.offset = self.bytes
+        self.first_line += digest.lines
+        return True
+
+    def finish(self) -> None:
+        """All that was there is in: as long as the file keeps its size and time, it need not be opened again."""
+        if self.id is not None:
+            self.connection.execute(
+                "UPDATE transcripts SET file = ?, name = ?, file_size = ?, file_mtime_ns = ? "
+                "WHERE id = ? AND bytes = ?",
+                (self.source.path, self.source.name, self.status.st_size, self.status.st_mtime_ns, self.id, self.bytes),
+            )
+
+    def _claim(self, digest: chunks.Digest) -> bool:
+        """Move the end of the transcript forward, if it is where we left it."""
+        now = utc_text(time.time_ns() // 1_000_000)
+        source, end, lines = self.source, self.offset + digest.length, self.first_line - 1 + digest.lines
+        if self.id is None:
+            done = self.connection.execute(
+                "INSERT OR IGNORE INTO transcripts (file, name, kind, session_id, agent_id, generation, bytes, lines, "
+                "first_import_at, last_import_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    source.path,
+                    source.name,
+                    source.kind,
+                    source.session_id,
+                    source.agent_id,
+                    self.generation,
+                    end,
+                    lines,
+                    now,
+                    now,
+                ),
+            )
+            self.id = done.lastrowid if done.rowcount else None
+        else:
+            done = self.connection.execute(
+                "UPDATE transcripts SET bytes = ?, lines = ?, last_import_at = ? WHERE id = ? AND bytes = ?",
+                (end, lines, now, self.id, self.bytes),
+            )
+        self.bytes = end
+        return bool(done.rowcount)
+
+    def _write_facts(self, session_id: str, facts: "dict[str, Any]") -> None:
+        first_at = facts.get("first_at") or utc_text(self.status.st_mtime_ns // 1_000_000)
+        path = self.source.main_path if session_id == self.source.session_id else None
+        self.connection.execute(
+            _ADD_SESSION,
+            (session_id, first_at, facts.get("last_at") or first_at, facts.get("model"), facts.get("cwd"), path),
+        )
+        values = {column: facts[column] for column in FACT_COLUMNS if facts.get(column) is not None}
+        columns = ", ".join(("session_id", *values))
+        update = ", ".join(f"{column} = excluded.{column}" for column in values)
+        self.connection.execute(
+            f"INSERT INTO session_facts ({columns}) VALUES (?{', ?' * len(values)}) "
+            f"ON CONFLICT (session_id) DO {f'UPDATE SET {update}' if update else 'NOTHING'}",
+            (session_id, *values.values()),
+        )
+
+    def _write_agent(self, meta: "dict[str, Any]") -> None:
+        fields = ("agentType", "description", "toolUseId", "parentAgentId", "model")
+        self.connection.execute(
+            "REPLACE INTO agents VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (self.source.session_id, self.source.agent_id, *map(meta.get, fields)),
+        )
+
+
+_ADD_USAGE = f"""
+INSERT INTO api_messages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (message_id, request_id) DO UPDATE SET
+    session_id = iif(is_copy > excluded.is_copy, excluded.session_id, session_id),
+    agent_id = iif(is_copy > excluded.is_copy, excluded.agent_id, agent_id),
+    is_copy = min(is_copy, excluded.is_copy),
+    at = min(coalesce(at, excluded.at), coalesce(excluded.at, at)),
+    {", ".join(f"{column} = max({column}, excluded.{column})" for column in entries.TOKENS)}
+"""
+
+_ADD_SESSION = """
+INSERT INTO sessions (session_id, started_at, last_at, model, cwd, transcript_path) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (session_id) DO UPDATE SET
+    started_at = min(started_at, excluded.started_at),
+    last_at = max(last_at, excluded.last_at),
+    model = coalesce(model, excluded.model),
+    cwd = coalesce(cwd, excluded.cwd),
+    transcript_path = coalesce(transcript_path, excluded.transcript_path)
+"""
+
+_COUNT = f"""
+UPDATE session_facts SET (first_at, last_at, messages, prompts, tool_calls, edits, failures, compactions) = (
+    SELECT
+        min(at), max(at), count(*),
+        ifnull(sum(kind = 'prompt' AND agent_id IS NULL), 0),
+        ifnull(sum(kind = 'tool_use'), 0),
+        ifnull(sum(kind = 'tool_use' AND tool_name IN {EDITING_TOOLS}), 0),
+        ifnull(sum(kind = 'tool_result' AND is_error), 0),
+        ifnull(sum(kind = 'compact_boundary'), 0)
+    FROM messages
+    WHERE messages.session_id = session_facts.session_id AND type <> 'history'
+)
+WHERE session_id = ?
+"""
+
+
+# A session that no hook saw has the times of its messages, and not those of its file.
+_DATE = """
+UPDATE sessions SET (started_at, last_at) = (
+    SELECT facts.first_at, facts.last_at FROM session_facts AS facts WHERE facts.session_id = sessions.session_id
+)
+WHERE session_id = ? AND events = 0 AND EXISTS (
+    SELECT 1 FROM session_facts AS facts WHERE facts.session_id = sessions.session_id AND facts.first_at IS NOT NULL
+)
+"""
+
+
+def continues_last_chunk(known: Known) -> bool:
+    """Whether what is new goes to the last chunk, because that is not full yet."""
+    return known.last_length < chunks.CHUNK
+
+
+def count_messages(connection: sqlite3.Connection, session_ids: "Iterable[str]") -> None:
+    """Keep the counts of these sessions, so that a list of sessions reads no message."""
+    for session_id in session_ids:
+        connection.execute(_COUNT, (session_id,))
+        connection.execute(_DATE, (session_id,))
