@@ -102,7 +102,7 @@ def notices(place: Place) -> list[str]:
 
 def sessions(connection: sqlite3.Connection, limit: int | None = None) -> Iterator[Row]:
     """The sessions of an archive, newest first."""
-    yield from connection.execute(
+    return connection.execute(
         "SELECT * FROM session_summary ORDER BY started_at DESC, session_id LIMIT ?", (-1 if limit is None else limit,)
     )
 
@@ -170,12 +170,25 @@ def find_moment(places: list[Place], wanted: str) -> Moment | None:
 
 def events(connection: sqlite3.Connection, session_id: str) -> Iterator[Row]:
     """The events of a session in the order in which they came."""
-    yield from connection.execute("SELECT * FROM events WHERE session_id = ? ORDER BY at, id", (session_id,))
+    # Not `yield from`: a reader who leaves early (| head) would have it close a cursor whose connection is gone.
+    return connection.execute("SELECT * FROM events WHERE session_id = ? ORDER BY at, id", (session_id,))
 
 
 def messages(connection: sqlite3.Connection, session_id: str) -> Iterator[Row]:
     """What the transcript of a session says, in the order of time."""
-    yield from connection.execute("SELECT * FROM messages WHERE session_id = ? ORDER BY at, id", (session_id,))
+    return connection.execute("SELECT * FROM messages WHERE session_id = ? ORDER BY at, id", (session_id,))
+
+
+def events_around(connection: sqlite3.Connection, row: Row, count: int) -> list[Row]:
+    """The events just before and after one, of the same session, in order."""
+    near = []
+    for order, sign in (("DESC", "<"), ("ASC", ">")):
+        near += connection.execute(
+            f"SELECT * FROM events WHERE session_id = :session_id AND (at, id) {sign} (:at, :id) "
+            f"ORDER BY at {order}, id {order} LIMIT :count",
+            {"session_id": row["session_id"], "at": row["at"], "id": row["id"], "count": count},
+        ).fetchall()
+    return sorted([*near, row], key=lambda event: (event["at"], event["id"]))
 
 
 def as_json(row: Row) -> Row:

@@ -27,6 +27,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "import": ("import_", "Archive Claude Code's transcripts, before it deletes them."),
     "path": ("path", "Print where the archive of this project is."),
     "restore": ("restore", "Write the transcripts of a session back to where Claude Code looks for them."),
+    "search": ("search", "Search everything that was recorded."),
     "sessions": ("sessions", "List recorded sessions, newest first."),
     "show": ("show", "Show one session."),
     "tail": ("tail", "Print the last events, and follow new ones."),

@@ -28,7 +28,7 @@ def examine(cwd: Path, *, full: bool = False) -> Iterator[Result]:
         ("permissions", privacy.permissions),
         ("redaction", archives.redaction),
         ("transcripts", partial(transcripts.retention, cwd)),
-        ("redaction of transcripts", transcripts.secrets),
+        ("secrets", transcripts.secrets),
     ]
     for name, check in checks:
         try:

@@ -38,9 +38,9 @@ def secrets() -> Iterator[Result]:
     home = projects.home_folder()
     if settings.keeps_transcripts_raw(home):
         advice = f'Take "raw" out of "transcripts" in {short(Path(home) / "config.json")} to have them taken out.'
-        yield Result("redaction", "note", "transcripts are archived with their secrets, every byte as it was", advice)
+        yield Result("secrets", "note", "transcripts are archived with their secrets, every byte as it was", advice)
     else:
-        yield Result("redaction", "ok", "transcripts are archived without their secrets")
+        yield Result("secrets", "ok", "transcripts are archived without their secrets")
 
 
 def _cleanup_period(cwd: Path) -> int:
