@@ -228,5 +228,5 @@ def test_the_command(recorded: projects.Place) -> None:
 
 def test_segmenting_is_stable() -> None:
     assert words.segment("a 按钮 getUserName HTTPServer") == (
-        "a  按  钮  getUserName HTTPServer\nHTTP Server\nget User Name"
+        "a  按 钮  getUserName HTTPServer\nHTTP Server\nget User Name"
     )
