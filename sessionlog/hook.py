@@ -24,11 +24,6 @@ SILENCE_AFTER_OBJECT = 100
 SILENCE_WITHIN_OBJECT = 2000
 PATIENCE = 5.0
 
-# With a spool waiting, the database was locked a moment ago: do not let every event of a session wait again.
-LOCK_WAIT_WITH_SPOOL = 0.2
-
-_waiting_since = 0.0
-
 
 def main(event: str | None = None, handler: str = "hook") -> "NoReturn":
     """Record the event on stdin and end the process. `event` is what the handler is registered for."""
@@ -38,7 +33,9 @@ def main(event: str | None = None, handler: str = "hook") -> "NoReturn":
         data = _read_stdin()
         code = record(data, event, "plugin" if getenv("CLAUDE_PLUGIN_ROOT") else handler)
     except BaseException as error:  # whatever it is: no session is blocked by it, and no event lost
-        _say(f"the event was not recorded: {type(error).__name__}: {error}{_keep(data)}")
+        from sessionlog import trouble
+
+        _say(f"the event was not recorded: {type(error).__name__}: {error}{trouble.keep(data)}")
     finally:
         os._exit(code)  # the interpreter's own way out costs 1.4 ms, and could still fail
     raise AssertionError  # for the type checker: os._exit does not return
@@ -61,11 +58,14 @@ def record(data: bytes, event: str | None, via: str) -> int:
     try:
         payload = _parse(data)
     except ValueError as error:
-        return _reject(data, error, rules, suspects)
+        from sessionlog import trouble
+
+        _say(f"not an event: {error}{trouble.keep(data)}")
+        return 1
     if suspects:
         payload = rules.clean(payload, suspects)
     place = projects.place(projects.of_environment(_working_directory(payload), _enter))
-    _store(place, at_ms, via, event, getenv("CLAUDE_CODE_SESSION_ID") or None, payload)
+    _store(place, (at_ms, via, event, getenv("CLAUDE_CODE_SESSION_ID") or None, payload))
     return 0
 
 
@@ -77,76 +77,23 @@ def _parse(data: bytes) -> "dict[str, Any]":
     return payload
 
 
-def _store(
-    place: "Place", at_ms: int, via: str, event: str | None, session_id: str | None, payload: "dict[str, Any]"
-) -> None:
+def _store(place: "Place", entry: "Entry") -> None:
     """To the database; when that fails, or others wait before it, to the spool."""
+    at_ms, via, event, session_id, payload = entry
     if projects.waiting_spools(place):
-        _queue(place, (at_ms, via, event, session_id, payload))
+        from sessionlog import trouble
+
+        _say(trouble.queue(place, entry))
         return
-    row = normalise(payload, at_ms=at_ms, via=via, event=event, session_id=session_id)
     try:
+        row = normalise(payload, at_ms=at_ms, via=via, event=event, session_id=session_id)
         connection = archive.open_for_writing(place)
         archive.append(connection, row, at_ms)
         archive.let_go(connection, place)
     except Exception as error:
-        from sessionlog import spool
+        from sessionlog import trouble
 
-        entry = (at_ms, via, event, session_id, payload)
-        where = spool.append(place, entry)
-        _say(f"{_explain(place, error, entry)}; the event waits in {where}")
-
-
-def _queue(place: "Place", entry: "Entry") -> None:
-    """Behind those who wait already, then bring some of them home: so that all come home in order."""
-    from sessionlog import spool
-
-    where = spool.append(place, entry)
-    try:
-        connection = archive.open_for_writing(place, LOCK_WAIT_WITH_SPOOL)
-        spool.bring_home(place, connection, spool.HOOK_BATCH_BYTES)
-        archive.let_go(connection, place)
-    except Exception as error:
-        _say(f"{_explain(place, error, entry)}; the event waits in {where}")
-
-
-def _explain(place: "Place", error: Exception, entry: "Entry") -> str:
-    """Why the database did not take the event. A damaged one is set aside, and a new one begun, on the way."""
-    from sessionlog.errors import ArchiveDamaged
-
-    reason = archive.unavailable(place, error)
-    if not isinstance(reason, ArchiveDamaged):
-        return str(reason)
-    from sessionlog import migrate, spool
-
-    try:
-        aside = migrate.set_aside(place, LOCK_WAIT_WITH_SPOOL, lambda connection: spool.store(connection, entry))
-        if aside:
-            spool.bring_home(place, archive.open_for_writing(place), spool.HOOK_BATCH_BYTES)
-            return f"{reason}; it was set aside as {aside} and a new one begun"
-    except Exception as another:
-        return f"{reason}; it could not be set aside: {another}"  # the next hook tries again
-    return str(reason)
-
-
-def _reject(data: bytes, error: ValueError, rules: Rules, suspects: "Any") -> int:
-    if suspects:
-        text = data.decode("utf-8", "surrogateescape")
-        data = rules.clean_text(text, suspects).encode("utf-8", "surrogateescape")
-    _say(f"not an event: {error}{_keep(data)}")
-    return 1
-
-
-def _keep(data: bytes) -> str:
-    """Put bytes that did not become an event where a person can find them, and say where."""
-    if not data.strip():
-        return ""
-    try:
-        from sessionlog import spool
-
-        return f"; the {len(data)} bytes are kept in {spool.keep_rejected(projects.home_folder(), data)}"
-    except Exception as error:
-        return f"; its {len(data)} bytes could not be kept: {error}"
+        _say(trouble.spool_it(place, entry, error))
 
 
 def _working_directory(payload: "dict[str, Any]") -> str:
@@ -179,7 +126,9 @@ def _ignore_signals() -> None:
 
 def _read_stdin() -> bytes:
     """All of stdin, to its end if there is one: a client that is not read to the end gets EPIPE."""
-    data = bytearray()
+    import time
+
+    data, since = bytearray(), 0.0
     try:
         was_blocking = os.get_blocking(0)
         os.set_blocking(0, False)
@@ -190,7 +139,7 @@ def _read_stdin() -> bytes:
             try:
                 chunk = os.read(0, CHUNK)
             except BlockingIOError:
-                if not _more_to_come(data):
+                if not _more_to_come(data, since := since or time.monotonic()):
                     break
                 continue
             if not chunk:
@@ -204,18 +153,16 @@ def _read_stdin() -> bytes:
     return bytes(data)
 
 
-def _more_to_come(data: bytearray) -> bool:
+def _more_to_come(data: bytearray, since: float) -> bool:
     """Wait for more on stdin; False when it stays silent for too long, or has been coming for too long."""
     import select
     import time
 
-    global _waiting_since  # noqa: PLW0603 (one process, one event)
-    _waiting_since = _waiting_since or time.monotonic()
     poll = select.poll()
     poll.register(0, select.POLLIN | select.POLLHUP)
     for silence in (SILENCE_AFTER_OBJECT, SILENCE_WITHIN_OBJECT):
         if poll.poll(silence):
-            return time.monotonic() - _waiting_since < PATIENCE
+            return time.monotonic() - since < PATIENCE
         if data[-8:].rstrip().endswith(b"}") and _is_whole(data):
             break
     return False
@@ -231,6 +178,8 @@ def _is_whole(data: bytearray) -> bool:
 
 def _say(message: str) -> None:
     """One line on stderr: Claude Code shows the first one to the user when the exit code is 1."""
+    if not message:
+        return
     try:
         os.write(2, f"sessionlog: {' '.join(message.split())}\n".encode("utf-8", "backslashreplace"))
     except OSError:
