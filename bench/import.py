@@ -1,8 +1,8 @@
 """Import of transcripts beside a plain loop and what the package index offers, all in the same run.
 
-    python -m bench.import                  # a corpus of 500 MB
-    python -m bench.import --size 50        # a smaller one
-    python -m bench.import --no-peers       # without asking the package index
+python -m bench.import                  # a corpus of 500 MB
+python -m bench.import --size 50        # a smaller one
+python -m bench.import --no-peers       # without asking the package index
 """
 
 import argparse
@@ -204,15 +204,16 @@ def main() -> None:
         env = {"PATH": os.environ["PATH"], "HOME": name, "PYTHONPATH": root, "SESSIONLOG_HOME": f"{name}/archive"}
         script = folder / "ours.py"
         script.write_text(OURS)
-        measure("plain orjson + sqlite3 loop", [sys.executable, "-c", PLAIN_LOOP, str(projects), f"{name}/plain.db"], env, size)
+        plain = [sys.executable, "-c", PLAIN_LOOP, str(projects), f"{name}/plain.db"]
+        measure("plain orjson + sqlite3 loop", plain, env, size)
         ours = [sys.executable, str(script), str(projects)]
         measure("sessionlog, first run", ours, env, size)
         archived = sum(path.stat().st_size for path in (folder / "archive").glob("*.db*"))
         measure("sessionlog, nothing new", ours, env, size)
         if not options.no_peers:
             peers(folder, projects, {**env, "PYTHONPATH": ""}, size)
-        plain = Path(f"{name}/plain.db").stat().st_size
-        print(f"\narchive {archived / size:.2f} x the transcripts (bytes kept), plain loop {plain / size:.2f} x (not kept)")
+        loop = Path(f"{name}/plain.db").stat().st_size
+        print(f"\narchive {archived / size:.2f} x the transcripts, of the plain loop {loop / size:.2f} x")
 
 
 if __name__ == "__main__":

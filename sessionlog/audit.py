@@ -24,7 +24,7 @@ class Query(NamedTuple):
 
 def queries() -> dict[str, Query]:
     """All questions, by name."""
-    import yaml  # noqa: PLC0415 (comes with Datasette)
+    import yaml  # comes with Datasette
 
     path = next((path for path in METADATA if path.exists()), None)
     if path is None:

@@ -20,7 +20,7 @@ except ImportError:  # in the hook's importer, which has the standard library al
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any, NamedTuple
+    from typing import Any, BinaryIO, NamedTuple
 else:
     from typing import NamedTuple
 
@@ -117,10 +117,7 @@ def digest(span: Span, rules: "Rules | None") -> Digest:
     reader = Reader(span.session_id, span.agent_id)
     if span.kind in files.LINE_KINDS:
         lines = data.split(b"\n")
-        if rules and _clean_lines(lines, rules):
-            stored = b"\n".join(lines)
-        else:
-            stored = data
+        stored = b"\n".join(lines) if rules and _clean_lines(lines, rules) else data
         if span.only is not None:
             lines = _only_of_projects(lines, span.only)
             stored = b"\n".join(lines)
@@ -261,7 +258,7 @@ def _changes(before: "Any", after: "Any") -> "Iterator[tuple[str, str]]":
             stack += zip(old, new, strict=True)
 
 
-def _line_end(file: "Any", start: int, end: int, size: int) -> int:
+def _line_end(file: "BinaryIO", start: int, end: int, size: int) -> int:
     """The end of the line that `end` lies in; of the line before it when that one is not whole yet."""
     file.seek(end - 1)
     block = file.read(1)
@@ -279,7 +276,7 @@ def _line_end(file: "Any", start: int, end: int, size: int) -> int:
     return end
 
 
-def _last_whole_line(file: "Any", start: int, end: int) -> int:
+def _last_whole_line(file: "BinaryIO", start: int, end: int) -> int:
     """The end of the last line between these two that is whole: ended, or JSON as it stands."""
     position = end
     while position > start:
@@ -291,7 +288,7 @@ def _last_whole_line(file: "Any", start: int, end: int) -> int:
             break
         position -= step
     file.seek(position)
-    rest: bytes = file.read(end - position)
+    rest = file.read(end - position)
     try:
         return end if rest and isinstance(parse(rest), dict) else position
     except ValueError:

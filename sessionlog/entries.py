@@ -10,12 +10,31 @@ if TYPE_CHECKING:
 
 # The columns of `messages` that an entry fills, in the order of a row.
 COLUMNS = (
-    "line part session_id agent_id uuid parent_uuid type kind role at model message_id request_id prompt_id tool_name "
-    "tool_use_id is_error is_sidechain git_branch text thinking"
-).split()
+    "line",
+    "part",
+    "session_id",
+    "agent_id",
+    "uuid",
+    "parent_uuid",
+    "type",
+    "kind",
+    "role",
+    "at",
+    "model",
+    "message_id",
+    "request_id",
+    "prompt_id",
+    "tool_name",
+    "tool_use_id",
+    "is_error",
+    "is_sidechain",
+    "git_branch",
+    "text",
+    "thinking",
+)
 
-# Tool calls, their results and attachments are machine text, most of it twice in the same line, and as a rule in `events`
-# too: a row has their beginning, the chunk has them whole. Words of people and models are never cut.
+# Tool calls, their results and attachments are machine text, most of it twice in the same line, and as a rule in
+# `events` too: a row has their beginning, the chunk has them whole. Words of people and models are never cut.
 EXCERPT = 500
 
 # User lines that nobody typed, by how they begin.
@@ -40,8 +59,14 @@ FACTS = {
 }
 
 TOKENS = (
-    "input_tokens output_tokens thinking_tokens cache_read_tokens cache_write_5m_tokens cache_write_1h_tokens web_searches"
-).split()
+    "input_tokens",
+    "output_tokens",
+    "thinking_tokens",
+    "cache_read_tokens",
+    "cache_write_5m_tokens",
+    "cache_write_1h_tokens",
+    "web_searches",
+)
 
 
 class Reader:
@@ -113,10 +138,9 @@ class Reader:
         self.types["history"] = self.types.get("history", 0) + 1
         stamp = entry.get("timestamp")
         at = utc_text(stamp) if type(stamp) is int and 0 <= stamp < 4e12 else None
-        session_id = _text(entry.get("sessionId")) or ""
-        text = _text(entry.get("display"))
-        values = {"session_id": session_id, "type": "history", "kind": "history", "role": "user", "at": at, "text": text}
-        row = {**dict.fromkeys(COLUMNS), **values, "line": line, "part": 0, "is_sidechain": 0}
+        row: dict[str, Any] = dict.fromkeys(COLUMNS)
+        row |= {"line": line, "part": 0, "is_sidechain": 0, "type": "history", "kind": "history", "role": "user"}
+        row |= {"session_id": _text(entry.get("sessionId")) or "", "at": at, "text": _text(entry.get("display"))}
         self.rows.append(tuple(row.values()))
 
     def _read_fact(self, entry: "Entry", type_: str, session_id: str) -> None:

@@ -24,6 +24,9 @@ SILENCE_AFTER_OBJECT = 100
 SILENCE_WITHIN_OBJECT = 2000
 PATIENCE = 5.0
 
+# After these there is something new in the transcript that may not be there tomorrow.
+FOLLOWED = ("Stop", "SubagentStop", "PreCompact", "SessionEnd")
+
 
 def main(event: str | None = None, handler: str = "hook") -> "NoReturn":
     """Record the event on stdin and end the process. `event` is what the handler is registered for."""
@@ -66,6 +69,10 @@ def record(data: bytes, event: str | None, via: str) -> int:
         payload = rules.clean(payload, suspects)
     place = projects.place(projects.of_environment(_working_directory(payload), _enter))
     _store(place, (at_ms, via, event, getenv("CLAUDE_CODE_SESSION_ID") or None, payload))
+    if (payload.get("hook_event_name") or event) in FOLLOWED:
+        from sessionlog import follow
+
+        follow.start(place, payload.get("session_id"), payload.get("transcript_path"))
     return 0
 
 

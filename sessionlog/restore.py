@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from sessionlog import transcript_files as files
 from sessionlog import transcript_store as store
 from sessionlog.errors import SessionlogError
 from sessionlog.locks import open_private
-
-PART = 1 << 20
 
 
 class Restored(NamedTuple):
@@ -33,8 +31,8 @@ def restore(
     """
     folder = os.path.abspath(to) if to else os.path.join(files.config_folder(), "projects")
     done = [
-        _restore(connection, row, os.path.join(folder, *_safe_parts(row["name"])), dry_run)
-        for row in _rows(connection, session_id)
+        _restore(connection, transcript_id, replacements, os.path.join(folder, *_safe_parts(name)), dry_run)
+        for transcript_id, name, replacements in store.of_session(connection, session_id)
     ]
     if not done:
         raise SessionlogError(
@@ -43,32 +41,21 @@ def restore(
     return done
 
 
-def _rows(connection: sqlite3.Connection, session_id: str) -> Iterator[dict[str, object]]:
-    """The newest generation of each file, by where it belongs: it may have been archived from two places."""
-    columns = ("id", "name", "replacements")
-    cursor = connection.cursor()
-    cursor.row_factory = None
-    rows = cursor.execute(
-        "SELECT id, name, replacements FROM transcripts WHERE session_id = ? ORDER BY name, last_import_at, generation",
-        (session_id,),
-    )
-    yield from {row[1]: dict(zip(columns, row, strict=True)) for row in rows}.values()
-
-
-def _restore(connection: sqlite3.Connection, row: dict[str, object], path: str, dry_run: bool) -> Restored:
-    content = list(store.content(connection, int(str(row["id"]))))
-    size, replacements = sum(map(len, content)), int(str(row["replacements"]))
+def _restore(
+    connection: sqlite3.Connection, transcript_id: int, replacements: int, path: str, dry_run: bool
+) -> Restored:
+    size = sum(map(len, store.content(connection, transcript_id)))
     if os.path.lexists(path):
-        state = "there already" if _is_same(path, content) else "in the way"
+        state = "there already" if _is_same(path, store.content(connection, transcript_id)) else "in the way"
     elif dry_run:
         state = "to be restored"
     else:
-        _write(path, content)
+        _write(path, store.content(connection, transcript_id))
         state = "restored"
     return Restored(path, size, replacements, state)
 
 
-def _write(path: str, content: list[bytes]) -> None:
+def _write(path: str, content: Iterable[bytes]) -> None:
     """Under another name first: a file that is half there must never look like a transcript."""
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     draft = f"{path}.{os.urandom(4).hex()}.restoring"
@@ -83,7 +70,7 @@ def _write(path: str, content: list[bytes]) -> None:
             os.unlink(draft)
 
 
-def _is_same(path: str, content: list[bytes]) -> bool:
+def _is_same(path: str, content: Iterable[bytes]) -> bool:
     try:
         with open(path, "rb") as file:
             return all(file.read(len(piece)) == piece for piece in content) and not file.read(1)

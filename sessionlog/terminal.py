@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from datetime import datetime
 from typing import Any, NamedTuple
 
 from sessionlog.lean import parse_json
+from sessionlog.when import moment
 
 Row = dict[str, Any]
 
@@ -41,7 +41,7 @@ def one_line(text: str, width: int = 100) -> str:
 def local_time(at: str, form: str = "%Y-%m-%d %H:%M") -> str:
     """A time of the archive (UTC) on this machine's clock."""
     try:
-        return datetime.fromisoformat(at.replace("Z", "+00:00")).astimezone().strftime(form)
+        return moment(at).astimezone().strftime(form)
     except (ValueError, OverflowError):
         return at
 

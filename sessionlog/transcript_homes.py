@@ -83,7 +83,7 @@ class Homes:
     def _of_folder(self, cwd: str, session_id: str) -> Place:
         """The archive to which the hooks of this session write, else that of the checkout around the folder.
 
-        Claude Code may have been started below the top of a checkout; its hooks then write to an archive of that folder.
+        Claude Code may have been started below the top of a checkout; its hooks then write to that folder's archive.
         """
         start = os.path.realpath(cwd)
         for folder in projects.ancestors(start):

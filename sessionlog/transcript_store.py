@@ -21,9 +21,19 @@ else:
 LOCK_WAIT = 30.0
 
 FACT_COLUMNS = (
-    "custom_title ai_title summary tag git_branch client_version entrypoint session_kind forked_from forked_at_uuid "
-    "client_cost_usd client_usage"
-).split()
+    "custom_title",
+    "ai_title",
+    "summary",
+    "tag",
+    "git_branch",
+    "client_version",
+    "entrypoint",
+    "session_kind",
+    "forked_from",
+    "forked_at_uuid",
+    "client_cost_usd",
+    "client_usage",
+)
 EDITING_TOOLS = "('Edit', 'MultiEdit', 'NotebookEdit', 'Write')"
 
 
@@ -34,7 +44,7 @@ class Known(NamedTuple):
     file: str
     name: str
     generation: int
-    bytes: int
+    size: int
     lines: int
     file_size: int
     file_mtime_ns: int
@@ -80,22 +90,35 @@ def still_holds(connection: sqlite3.Connection, known: Known, path: str, every_b
 
 def content(connection: sqlite3.Connection, transcript_id: int) -> "Iterator[bytes]":
     """The bytes of a transcript as they are archived, piece by piece."""
-    rows = connection.execute(
-        "SELECT data FROM transcript_chunks WHERE transcript_id = ? ORDER BY sequence", (transcript_id,)
-    )
-    for (data,) in rows:
+    query = "SELECT data FROM transcript_chunks WHERE transcript_id = ? ORDER BY sequence"
+    for (data,) in _tuples(connection, query, transcript_id):
         yield zlib.decompress(data)
+
+
+def of_session(connection: sqlite3.Connection, session_id: str) -> "list[tuple[int, str, int]]":
+    """Id, name and replacements of each file of a session, in its newest version wherever it was archived from."""
+    query = (
+        "SELECT id, name, replacements FROM transcripts WHERE session_id = ? ORDER BY name, last_import_at, generation"
+    )
+    return list({row[1]: row for row in _tuples(connection, query, session_id)}.values())
 
 
 def entry(connection: sqlite3.Connection, message_id: int) -> "Any":
     """The whole entry that a message is a part of, as it stands in the transcript."""
-    line, first_line, data = connection.execute(
+    query = (
         "SELECT m.line, c.first_line, c.data FROM messages AS m JOIN transcript_chunks AS c "
         "ON c.transcript_id = m.transcript_id AND m.line BETWEEN c.first_line AND c.first_line + c.lines "
-        "WHERE m.id = ? ORDER BY c.sequence DESC LIMIT 1",
-        (message_id,),
-    ).fetchone()
+        "WHERE m.id = ? ORDER BY c.sequence DESC LIMIT 1"
+    )
+    line, first_line, data = next(_tuples(connection, query, message_id))
     return chunks.parse(zlib.decompress(data).split(b"\n")[line - first_line])
+
+
+def _tuples(connection: sqlite3.Connection, query: str, *parameters: object) -> "Iterator[Any]":
+    """Rows as SQLite gives them, whatever the connection makes of rows otherwise."""
+    cursor = connection.cursor()
+    cursor.row_factory = None
+    yield from cursor.execute(query, parameters)
 
 
 class Writer:
@@ -112,7 +135,7 @@ class Writer:
         self.status = status
         self.id: int | None = None if renew or known is None else known.id
         self.generation = 1 if known is None else known.generation + renew
-        self.bytes = 0 if self.id is None or known is None else known.bytes
+        self.bytes = 0 if self.id is None or known is None else known.size
         self.sequence = 0
         self.offset = 0
         self.first_line = 1
@@ -120,7 +143,7 @@ class Writer:
         if self.id is not None and known is not None and known.last_sequence >= 0:
             again = continues_last_chunk(known)
             self.sequence = known.last_sequence + (not again)
-            self.offset = known.last_offset if again else known.bytes
+            self.offset = known.last_offset if again else known.size
             self.first_line = known.lines - known.last_lines * again + 1
 
     def write(self, digest: chunks.Digest) -> bool:
@@ -149,7 +172,7 @@ class Writer:
             # The digest counts its lines from 0, as it was made before it was known how many come first.
             values = f"{self.id}, ? + {self.first_line}, {', '.join('?' * (len(entries.COLUMNS) - 1))}"
             done = connection.executemany(
-                f"INSERT OR IGNORE INTO messages (transcript_id, {', '.join(entries.COLUMNS)}) VALUES ({values})",  # noqa: S608
+                f"INSERT OR IGNORE INTO messages (transcript_id, {', '.join(entries.COLUMNS)}) VALUES ({values})",
                 digest.messages,
             )
             self.new_messages = done.rowcount
@@ -158,8 +181,11 @@ class Writer:
                 self._write_facts(session_id, facts)
             if digest.agent is not None:
                 self._write_agent(digest.agent)
-            connection.execute("UPDATE transcripts SET replacements = (SELECT sum(replacements) FROM transcript_chunks "
-                               "WHERE transcript_id = transcripts.id) WHERE id = ?", (self.id,))
+            connection.execute(
+                "UPDATE transcripts SET replacements = (SELECT sum(replacements) FROM transcript_chunks "
+                "WHERE transcript_id = transcripts.id) WHERE id = ?",
+                (self.id,),
+            )
             connection.execute("COMMIT")
         except BaseException:
             if connection.in_transaction:
@@ -174,7 +200,8 @@ class Writer:
         """All that was there is in: as long as the file keeps its size and time, it need not be opened again."""
         if self.id is not None:
             self.connection.execute(
-                "UPDATE transcripts SET file = ?, name = ?, file_size = ?, file_mtime_ns = ? WHERE id = ? AND bytes = ?",
+                "UPDATE transcripts SET file = ?, name = ?, file_size = ?, file_mtime_ns = ? "
+                "WHERE id = ? AND bytes = ?",
                 (self.source.path, self.source.name, self.status.st_size, self.status.st_mtime_ns, self.id, self.bytes),
             )
 
@@ -186,8 +213,18 @@ class Writer:
             done = self.connection.execute(
                 "INSERT OR IGNORE INTO transcripts (file, name, kind, session_id, agent_id, generation, bytes, lines, "
                 "first_import_at, last_import_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (source.path, source.name, source.kind, source.session_id, source.agent_id, self.generation, end, lines)
-                + (now, now),
+                (
+                    source.path,
+                    source.name,
+                    source.kind,
+                    source.session_id,
+                    source.agent_id,
+                    self.generation,
+                    end,
+                    lines,
+                    now,
+                    now,
+                ),
             )
             self.id = done.lastrowid if done.rowcount else None
         else:
@@ -209,7 +246,7 @@ class Writer:
         columns = ", ".join(("session_id", *values))
         update = ", ".join(f"{column} = excluded.{column}" for column in values)
         self.connection.execute(
-            f"INSERT INTO session_facts ({columns}) VALUES (?{', ?' * len(values)}) "  # noqa: S608 (our own names)
+            f"INSERT INTO session_facts ({columns}) VALUES (?{', ?' * len(values)}) "
             f"ON CONFLICT (session_id) DO {f'UPDATE SET {update}' if update else 'NOTHING'}",
             (session_id, *values.values()),
         )
@@ -258,6 +295,17 @@ WHERE session_id = ?
 """
 
 
+# A session that no hook saw has the times of its messages, and not those of its file.
+_DATE = """
+UPDATE sessions SET (started_at, last_at) = (
+    SELECT facts.first_at, facts.last_at FROM session_facts AS facts WHERE facts.session_id = sessions.session_id
+)
+WHERE session_id = ? AND events = 0 AND EXISTS (
+    SELECT 1 FROM session_facts AS facts WHERE facts.session_id = sessions.session_id AND facts.first_at IS NOT NULL
+)
+"""
+
+
 def continues_last_chunk(known: Known) -> bool:
     """Whether what is new goes to the last chunk, because that is not full yet."""
     return known.last_length < chunks.CHUNK
@@ -267,3 +315,4 @@ def count_messages(connection: sqlite3.Connection, session_ids: "Iterable[str]")
     """Keep the counts of these sessions, so that a list of sessions reads no message."""
     for session_id in session_ids:
         connection.execute(_COUNT, (session_id,))
+        connection.execute(_DATE, (session_id,))

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from multiprocessing import get_context
+from concurrent.futures import Future
 
 from sessionlog import chunks, prices, projects, settings
 from sessionlog import transcript_files as files
@@ -41,11 +39,11 @@ class Plan:
     def start(self) -> int:
         if self.known is None or self.renew:
             return 0
-        return self.known.last_offset if store.continues_last_chunk(self.known) else self.known.bytes
+        return self.known.last_offset if store.continues_last_chunk(self.known) else self.known.size
 
     @property
     def new_bytes(self) -> int:
-        archived = 0 if self.known is None or self.renew else self.known.bytes
+        archived = 0 if self.known is None or self.renew else self.known.size
         return self.status.st_size - archived
 
     def spans(self) -> Iterator[Span]:
@@ -60,6 +58,7 @@ class Summary:
         self.files = 0
         self.unchanged = 0
         self.replaced = 0
+        self.contested = 0
         self.bytes = 0
         self.messages = 0
         self.replacements = 0
@@ -77,7 +76,7 @@ def run(
     workers: int | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Summary:
-    """Import these files and folders, else all that Claude Code has; `progress` is told bytes done, and bytes in all."""
+    """Import these files and folders, else all that Claude Code has; `progress` is told bytes done and bytes in all."""
     started = time.monotonic()
     named = [os.path.abspath(path) for path in paths]
     summary = Summary()
@@ -100,9 +99,13 @@ def run(
 def follow(place: Place, transcript_path: str) -> Summary:
     """Import one session as its hooks ask for: in this process alone, into the archive that the hooks write to."""
     summary = Summary()
-    with Homes(place) as homes:
-        plans = list(_plans(files.of_session(transcript_path), homes, summary, None))
-        _carry_out(plans, homes, summary, 1, lambda done, total: None)
+    for _ in range(3):
+        summary.contested = 0
+        with Homes(place) as homes:
+            plans = list(_plans(files.of_session(transcript_path), homes, summary, None))
+            _carry_out(plans, homes, summary, 1, lambda done, total: None)
+        if not summary.contested:  # else another importer was at it, and may have begun before the last lines came
+            break
     return summary
 
 
@@ -136,21 +139,19 @@ def _plan(
             return Plan(source, place, status, None) if status.st_size else None
     place, known = found
     same_time = status.st_mtime_ns == known.file_mtime_ns and source.path == known.file
-    unfinished = known.bytes < known.file_size and time.time() - status.st_mtime > ABANDONED
+    unfinished = known.size < known.file_size and time.time() - status.st_mtime > ABANDONED
     if same_time and status.st_size == known.file_size and not unfinished:
         summary.unchanged += 1
         return None
     # A file that only grew is compared at its beginning and end; one that was touched, in every byte.
     touched = status.st_size == known.file_size and not unfinished
-    if status.st_size < known.bytes or not store.still_holds(homes.connection(place), known, source.path, touched):
+    if status.st_size < known.size or not store.still_holds(homes.connection(place), known, source.path, touched):
         summary.replaced += 1
         return Plan(source, place, status, known, renew=True)
     return Plan(source, place, status, known)
 
 
-def _history_plans(
-    source: files.Source, status: os.stat_result, homes: Homes, summary: Summary
-) -> Iterator[Plan]:
+def _history_plans(source: files.Source, status: os.stat_result, homes: Homes, summary: Summary) -> Iterator[Plan]:
     """The history of prompts is one file for all projects: each archive gets its own lines."""
     for place, folders in homes.of_history(source.path):
         plan = _plan(source, status, homes, summary, homes.known(source.path, place), place)
@@ -177,8 +178,9 @@ def _carry_out(
                 writer = writers[id(plan)] = store.Writer(connection, plan.source, plan.known, plan.renew, plan.status)
                 _count(plan, summary)
             base, before = writer.first_line, writer.bytes
-            if not digest.length or not writer.write(digest):
-                given_up.add(id(plan))  # it vanished, or another importer has it
+            if not digest.length or not writer.write(digest):  # it vanished, or another importer has it
+                given_up.add(id(plan))
+                summary.contested += bool(digest.length)
                 continue
             summary.bytes += writer.bytes - before
             summary.messages += writer.new_messages
@@ -221,6 +223,9 @@ def _digests(plans: list[Plan], workers: int, summary: Summary) -> Iterator[tupl
         rules = None if raw else Rules(home)
         yield from _in_order(plans, summary, lambda span: _done(chunks.digest, span, rules), 1)
         return
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
     # Not forked: a child must not hold this process's connections to SQLite.
     with ProcessPoolExecutor(
         workers, mp_context=get_context("spawn"), initializer=_prepare_worker, initargs=(home, raw)

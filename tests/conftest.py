@@ -37,6 +37,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         if name.startswith(("SESSIONLOG_", "CLAUDE", "XDG_", "CCC_")):
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.setenv("SESSIONLOG_NO_FOLLOW", "1")  # importers that outlive a test; tests/test_follow.py asks for them
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     return folder
 

@@ -52,7 +52,8 @@ def _print(rows: list[dict[str, Any]], with_project: bool) -> None:
         click.secho(" ".join(filter(None, (terminal.safe(project) if with_project else "", heading))), fg="yellow")
         some = list(group)
         for row in some[:SHOWN_ROWS]:
-            values = [str(value) for key, value in row.items() if key not in ("project", "session_id") and value is not None]
+            row.pop("project"), row.pop("session_id", None)
+            values = [str(value) for value in row.values() if value is not None]
             click.echo(f"  {terminal.one_line('  '.join(values), 140)}")
         if len(some) > SHOWN_ROWS:
             click.echo(f"  … and {len(some) - SHOWN_ROWS:,} more (--json lists all)")

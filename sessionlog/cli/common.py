@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from sessionlog import reading
+from sessionlog import reading, when
+from sessionlog.errors import SessionlogError
 from sessionlog.projects import Place
 
 
@@ -19,6 +20,20 @@ def project_options(command: Callable[..., Any]) -> Callable[..., Any]:
         "--project", metavar="DIR", type=click.Path(), help="The project in DIR instead of the one we are in."
     )(command)
 
+
+class When(click.ParamType):
+    """A point in time: 24h, 7d, yesterday, a date; handed on as the archive writes times."""
+
+    name = "when"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        try:
+            return when.parse(value)
+        except SessionlogError as error:
+            self.fail(str(error), param, ctx)
+
+
+since_option = click.option("--since", type=When(), help="Only what happened since then: 24h, 7d, yesterday, a date.")
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for other programs.")
 

@@ -59,6 +59,7 @@ def record(payloads: list[str], home: Path, project: Path, quiet: bool) -> None:
     keep = ("PATH", "LANG", "SYSTEMROOT")
     environment = {name: os.environ[name] for name in keep if name in os.environ}
     environment |= {"HOME": str(home), "SESSIONLOG_HOME": str(home), "CLAUDE_PROJECT_DIR": str(project)}
+    environment["SESSIONLOG_NO_FOLLOW"] = "1"  # the sample has no transcript
     with click.progressbar(payloads, label="Recording", hidden=quiet, width=30) as progress:
         for payload in progress:
             hook = hook_command(json.loads(payload)["hook_event_name"])

@@ -38,9 +38,7 @@ def command(paths: tuple[str, ...], since: datetime | None, dry_run: bool, quiet
             bar.length = total
             bar.update(done - bar.pos)
 
-        summary = transcripts.run(
-            paths, since=since.timestamp() if since else None, dry_run=dry_run, progress=progress
-        )
+        summary = transcripts.run(paths, since=since.timestamp() if since else None, dry_run=dry_run, progress=progress)
         bar.update((bar.length or 0) - bar.pos)
     if as_json:
         print_json(_as_json(summary))
@@ -60,8 +58,8 @@ def _told(summary: transcripts.Summary, dry_run: bool) -> str:
     if not summary.files:
         return f"Nothing new in {terminal.counted(summary.unchanged, 'file')}."
     megabytes = summary.bytes / 1e6
-    where = f"of {terminal.counted(len(summary.sessions), 'session')} in {terminal.counted(len(summary.projects), 'project')}"
-    files = f"{terminal.counted(summary.files, 'file')} {where}"
+    counts = (summary.files, "file"), (len(summary.sessions), "session"), (len(summary.projects), "project")
+    files = "{} of {} in {}".format(*(terminal.counted(*count) for count in counts))
     if dry_run:
         return f"{megabytes:,.1f} MB are new, in {files}."
     parts = [

@@ -20,9 +20,7 @@ COLOURS = {"restored": "green", "to be restored": "green", "in the way": "red"}
 @click.option("--dry-run", is_flag=True, help="Tell what would be written, and write nothing.")
 @project_options
 @json_option
-def command(
-    session: str, to: str | None, dry_run: bool, project: str | None, everywhere: bool, as_json: bool
-) -> None:
+def command(session: str, to: str | None, dry_run: bool, project: str | None, everywhere: bool, as_json: bool) -> None:
     """Write the transcripts of a session back to where Claude Code looks for them.
 
     SESSION is the start of its id, or `last`. The transcript and those of its sub-agents come back byte for byte, less

@@ -177,6 +177,25 @@ FROM api_messages AS usage
 LEFT JOIN model_prices AS price ON price.model = usage.model
 GROUP BY usage.session_id, usage.model;
 
+-- Beside what the transcripts show, what the client counted: it also pays for calls that leave no answer in them.
+CREATE VIEW session_costs AS
+SELECT
+    sessions.session_id, sessions.started_at,
+    sum(usage.input_tokens) AS input_tokens,
+    sum(usage.output_tokens) AS output_tokens,
+    sum(usage.cache_read_tokens) AS cache_read_tokens,
+    sum(usage.cache_write_tokens) AS cache_write_tokens,
+    sum(usage.cost_usd) AS cost_usd,
+    -- How many models have tokens here and no price.
+    sum(usage.model IS NOT NULL AND usage.cost_usd IS NULL) AS models_without_price,
+    (SELECT sum(json_extract(value, '$.inputTokens')) FROM json_each(facts.client_usage)) AS client_input_tokens,
+    (SELECT sum(json_extract(value, '$.outputTokens')) FROM json_each(facts.client_usage)) AS client_output_tokens,
+    facts.client_cost_usd
+FROM sessions
+LEFT JOIN session_facts AS facts ON facts.session_id = sessions.session_id
+LEFT JOIN session_usage AS usage ON usage.session_id = sessions.session_id
+GROUP BY sessions.session_id;
+
 CREATE VIEW entry_types AS
 SELECT
     transcripts.session_id, transcripts.agent_id, transcripts.kind, entry.key AS type, sum(entry.value) AS entries

@@ -1,0 +1,72 @@
+"""Starts the importer of a session's transcript from its hooks: detached, low in priority, brief (see follower.py)."""
+
+from sessionlog.lean import getenv, os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from sessionlog.projects import Place
+
+# Seconds from an event to the import that it asks for: the client writes a transcript a little after its hooks have
+# run, and all events until then are served by the same importer.
+DELAY = 2
+# A stamp this old (s) was left by an importer that died.
+STALE = 60.0
+
+
+def start(place: "Place", session_id: "Any", transcript_path: "Any") -> bool:
+    """See to it that an importer runs soon. One stat, and a spawn at most every two seconds: nobody feels it."""
+    try:
+        if getenv("SESSIONLOG_NO_FOLLOW") or not hasattr(os, "posix_spawn") or not isinstance(transcript_path, str):
+            return False
+        os.stat(transcript_path)
+        from sessionlog.settings import follows_transcripts
+
+        stamp = _stamp(place.home, str(session_id))
+        if not follows_transcripts(place.home) or not _claim(stamp):
+            return False
+        _spawn([place.home, place.project, place.db, transcript_path, stamp])
+        return True
+    except Exception:
+        return False  # the event is recorded; `sessionlog import` reads the transcript another time
+
+
+def _stamp(home: str, session_id: str) -> str:
+    safe = "".join(letter for letter in session_id[:80] if letter.isalnum() or letter == "-")
+    return f"{home}/following/{safe or 'unknown'}"
+
+
+def _claim(stamp: str) -> bool:
+    """Whether nobody else is about to import this session: the stamp lies there while an importer waits to begin."""
+    flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY
+    try:
+        os.close(os.open(stamp, flags, 0o600))
+    except FileNotFoundError:
+        os.mkdir(stamp.rpartition("/")[0], 0o700)
+        os.close(os.open(stamp, flags, 0o600))
+    except FileExistsError:
+        import time
+
+        if time.time() - os.stat(stamp).st_mtime < STALE:
+            return False
+        os.utime(stamp)
+    return True
+
+
+def _spawn(arguments: "list[str]") -> None:
+    """Start the importer so that nobody waits for it: a session of its own, and none of the hook's pipes.
+
+    A shell waits out the delay: Python's start beside the end of the hook would cost the session 3 ms.
+    """
+    import sys
+
+    follower = f"{__file__.rpartition('follow')[0]}follower.py"
+    script = f'cd /; sleep {DELAY}; exec nice -n 10 "$0" "$@"'
+    command = ["/bin/sh", "-c", script, sys.executable, "-I", "-S", follower, *arguments]
+    quiet: list[Any] = [(os.POSIX_SPAWN_OPEN, number, "/dev/null", os.O_RDWR, 0) for number in (0, 1, 2)]
+    options: dict[str, Any] = {"file_actions": quiet, "setsigdef": [1, 2, 15]}  # the hook ignores HUP, INT and TERM
+    try:
+        os.posix_spawn(command[0], command, os.environ, setsid=True, **options)
+    except NotImplementedError:
+        os.posix_spawn(command[0], command, os.environ, setpgroup=0, **options)

@@ -1,0 +1,22 @@
+"""The importer that a hook starts: reads what is new in one session's transcript, and ends.
+
+It is a script, run with `python -I -S`: the standard library and this package are all that it has.
+"""
+
+import os
+import sys
+
+
+def main(home: str, project: str, db: str, transcript_path: str, stamp: str) -> None:
+    """Import one session. What goes wrong is told to nobody: the next import meets it again."""
+    from sessionlog import transcripts
+    from sessionlog.projects import Place
+
+    os.unlink(stamp)  # before reading: an event from now on wants another import
+    transcripts.follow(Place(home, project, db), transcript_path)
+
+
+if __name__ == "__main__":
+    package = sys.modules["sessionlog"] = type(sys)("sessionlog")
+    package.__path__ = [os.path.dirname(os.path.abspath(__file__))]
+    main(*sys.argv[1:])

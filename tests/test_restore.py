@@ -1,0 +1,170 @@
+"""A deleted session comes back: byte for byte, less its secrets, and never over another file."""
+
+from __future__ import annotations
+
+import filecmp
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from sessionlog import transcripts
+from sessionlog.cli import audit, import_, restore
+from sessionlog.errors import SessionlogError
+from tests import transcript_files as made
+from tests.conftest import rows
+from tests.transcript_files import archived, line, shop, transcript
+
+SECRETS = {
+    "github-token": "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2,
+    "password": "correct-horse-42-battery",
+}
+TEXT = f'export GITHUB_TOKEN={SECRETS["github-token"]}\npassword: "{SECRETS["password"]}" 完成'
+
+
+def run(command: object, *arguments: str) -> Result:
+    return CliRunner().invoke(command.command, list(arguments), catch_exceptions=False)  # type: ignore[attr-defined]
+
+
+def test_a_deleted_session_comes_back_byte_for_byte(home: Path, tmp_path: Path) -> None:
+    folder = made.recorded(home)
+    transcripts.run()
+    before = tmp_path / "before"
+    folder.rename(before)
+    for session_id in (made.SESSION, made.COMPACTED, made.CLEARED):
+        result = run(restore, session_id[:6], "--all")
+        assert "restored" in result.output and f"claude --resume {session_id}" in result.output
+    names = [str(path.relative_to(before)) for path in before.rglob("*") if path.is_file()]
+    assert len(names) == 7
+    assert filecmp.cmpfiles(before, folder, names, shallow=False) == (names, [], [])
+    assert not [path for path in folder.rglob("*") if path.name.endswith("restoring")]
+    assert (folder / names[0]).stat().st_mode & 0o777 == 0o600
+
+
+def test_a_dry_run_and_another_folder(home: Path, tmp_path: Path) -> None:
+    folder = made.recorded(home)
+    transcripts.run()
+    shutil.rmtree(folder)
+    rescued = tmp_path / "rescued"
+    result = run(restore, made.SESSION, "--all", "--to", str(rescued), "--dry-run", "--json")
+    assert {file["state"] for file in json.loads(result.output)} == {"to be restored"}
+    assert not rescued.exists()
+    run(restore, made.SESSION, "--all", "--to", str(rescued))
+    assert len(list(rescued.rglob("*.json*"))) == 5
+    assert not folder.exists()
+
+
+def test_another_file_is_never_overwritten(home: Path) -> None:
+    path = transcript(home, line("one"))
+    transcripts.run()
+    assert "there already" in run(restore, "s", "--all").output
+    path.write_bytes(b"somebody's own\n")
+    with pytest.raises(SessionlogError, match="not touched"):
+        run(restore, "s", "--all")
+    assert path.read_bytes() == b"somebody's own\n"
+
+
+def test_a_session_without_a_transcript_says_so(home: Path) -> None:
+    transcript(home, line("one"), line("of another file", session_id="other"))
+    transcripts.run()
+    with pytest.raises(SessionlogError, match="no transcript of session other"):
+        run(restore, "other", "--all")
+
+
+def test_secrets_are_nowhere_in_the_archive_and_the_rest_of_the_line_is_as_it_was(home: Path) -> None:
+    call = {
+        "type": "tool_use",
+        "id": "toolu_1",
+        "name": "Bash",
+        "input": {"command": TEXT, "password": SECRETS["password"]},
+    }
+    lines = [
+        line("before", number=1e-07, spaced=[1, 2]),
+        line(TEXT, costs=0.1),
+        line(type_="assistant", message={"content": [call]}, toolUseResult={"stdout": TEXT}),
+        b'{"broken": "' + TEXT.replace("\n", " ").encode() + b"\n",
+        line("after"),
+    ]
+    path = transcript(home, *lines)
+    results = path.with_suffix("") / "tool-results"
+    results.mkdir(parents=True)
+    (results / "toolu_1.txt").write_text(f"-----\n{TEXT}\n")
+    summary = transcripts.run()
+    assert summary.replacements >= 7
+    everything = made.everything(shop())
+    for secret in SECRETS.values():
+        assert secret.encode() not in everything
+    assert "[redacted:github-token:" in rows(shop(), "SELECT text FROM messages WHERE line = 2")[0]["text"]
+
+    before = path.read_bytes()
+    shutil.rmtree(home / ".claude")
+    result = run(restore, "s", "--all")
+    assert "secrets redacted" in result.output
+    after = path.read_bytes()
+    assert after.count(b"\n") == before.count(b"\n")
+    for kind, secret in SECRETS.items():
+        start = after.index(f"[redacted:{kind}:".encode())
+        before = before.replace(secret.encode(), after[start : after.index(b"]", start) + 1])
+    assert after == before
+    for text in after.splitlines():
+        if b"broken" not in text:
+            json.loads(text)
+
+
+def test_those_who_want_every_byte_can_have_it(home: Path) -> None:
+    folder = home / ".local/share/sessionlog"
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text('{"transcripts": {"raw": true}}')
+    path = transcript(home, line(TEXT))
+    assert transcripts.run().replacements == 0
+    assert archived(shop(), path) == path.read_bytes()
+
+
+# --- The commands -----------------------------------------------------------------------------------------------------
+
+
+def test_import_tells_what_it_did(home: Path) -> None:
+    assert "no transcripts here" in run(import_).output
+    made.recorded(home)
+    assert "0.3 MB are new, in 8 files of 3 sessions in 1 project" in run(import_, "--dry-run").output
+    assert not Path(shop().db).exists()
+    assert "Archived 0.3 MB, 144 messages, from 8 files of 3 sessions in 1 project" in run(import_).output
+    assert "Nothing new in 8 files" in run(import_).output
+    assert run(import_, "--quiet").output == ""
+
+
+def test_import_takes_files_folders_and_dates(home: Path, tmp_path: Path) -> None:
+    folder = made.recorded(home)
+    kept = tmp_path / "backup"
+    folder.parent.rename(kept)
+    assert "There are no transcripts here" in run(import_, "--since", "2099-01-01", str(kept)).output
+    told = json.loads(run(import_, "--json", str(kept / "-home-dev-shop" / f"{made.COMPACTED}.jsonl")).output)
+    assert (told["files"], told["sessions"]) == (1, [made.COMPACTED])
+    told = json.loads(run(import_, "--json", str(kept)).output)
+    assert (told["files"], told["unchanged"]) == (6, 1)
+    told = json.loads(run(import_, "--json", str(tmp_path / "nothing")).output)
+    assert told["skips"][0]["reason"] == "there is no such file or folder"
+
+
+def test_import_shows_what_it_skipped(home: Path) -> None:
+    path = transcript(home, line(), *[b"broken\n"] * 30)
+    output = run(import_).output
+    assert f"skipped {path}:2: " in output
+    assert "and 10 more; --json lists them" in output
+
+
+def test_audit_tells_of_gaps(home: Path) -> None:
+    path = made.recorded(home) / f"{made.SESSION}.jsonl"
+    transcripts.run()
+    path.write_bytes(path.read_bytes()[:2000].rpartition(b"\n")[0])
+    transcripts.run()
+    assert "gaps" in run(audit).output
+    rows_ = json.loads(run(audit, "gaps", "--all", "--json").output)
+    gaps = [(row["gap"], row["tool_use_id"]) for row in rows_ if row["session_id"] == made.SESSION]
+    assert ("only in the transcript", "toolu_0051_1") in gaps
+    assert ("changed after it was archived", None) in gaps
+    assert f"session {made.SESSION}" in run(audit, "gaps", "--all").output
+    with pytest.raises(SessionlogError, match="no question 'nonsense'"):
+        run(audit, "nonsense", "--all")
