@@ -3,46 +3,48 @@
 from __future__ import annotations
 
 import sqlite3
-from pathlib import Path
-from typing import Any, NamedTuple
+import time
+from typing import Any
 
+from sessionlog import metadata
 from sessionlog.errors import SessionlogError
+from sessionlog.metadata import Query
 
-PACKAGE = Path(__file__).parent
-# Inside the package when installed, beside it in a checkout.
-METADATA = [PACKAGE / "datasette-metadata.yml", PACKAGE.parent / "datasette-metadata.yml"]
-
-
-class Query(NamedTuple):
-    """A question with its SQL."""
-
-    name: str
-    title: str
-    description: str
-    sql: str
+# A count that takes longer (s) is not worth waiting for in a list.
+PATIENCE = 0.15
+# How often a running query is asked whether it takes too long, in instructions of SQLite's virtual machine.
+STEPS = 20_000
 
 
-def queries() -> dict[str, Query]:
-    """All questions, by name."""
-    import yaml  # comes with Datasette
-
-    path = next((path for path in METADATA if path.exists()), None)
-    if path is None:
-        raise SessionlogError("datasette-metadata.yml is missing; install sessionlog again")
-    found: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8")).get("queries", {})
-    return {
-        name: Query(name, query["title"], " ".join(query["description"].split()), query["sql"])
-        for name, query in found.items()
-    }
-
-
-def ask(connection: sqlite3.Connection, name: str) -> list[dict[str, Any]]:
-    """The rows that answer a question."""
-    known = queries()
+def find(name: str) -> Query:
+    """The question of that name."""
+    known = metadata.queries()
     if name not in known:
         raise SessionlogError(f"there is no question {name!r}; there are: {', '.join(sorted(known))}")
+    return known[name]
+
+
+def ask(connection: sqlite3.Connection, query: Query, since: str = "") -> list[dict[str, Any]]:
+    """The rows that answer a question."""
     cursor = connection.cursor()
     cursor.row_factory = None
-    rows = cursor.execute(known[name].sql)
+    rows = cursor.execute(query.sql, {"since": since})
     columns = [column[0] for column in rows.description]
     return [dict(zip(columns, row, strict=True)) for row in rows]
+
+
+def count(connection: sqlite3.Connection, query: Query, since: str = "", patience: float = PATIENCE) -> int | None:
+    """How many rows answer a question; None if that takes too long to find out."""
+    deadline = time.monotonic() + patience
+    cursor = connection.cursor()
+    cursor.row_factory = None
+    connection.set_progress_handler(lambda: time.monotonic() > deadline, STEPS)
+    try:
+        number: int = cursor.execute(f"SELECT count(*) FROM ({query.sql})", {"since": since}).fetchone()[0]
+    except sqlite3.OperationalError as error:
+        if str(error) != "interrupted":
+            raise
+        return None
+    finally:
+        connection.set_progress_handler(None, 0)
+    return number

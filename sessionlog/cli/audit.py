@@ -4,56 +4,124 @@ from __future__ import annotations
 
 import itertools
 import os
+from contextlib import closing
 from typing import Any
 
 import click
 
-from sessionlog import audit, reading, terminal
+from sessionlog import audit, metadata, reading, table, terminal
 from sessionlog.cli import example
-from sessionlog.cli.common import json_option, places, print_json, project_options
+from sessionlog.cli.common import places, print_json, project_options, since_option
+from sessionlog.cli.rows import form_options, print_rows, terminal_width
+from sessionlog.metadata import Query
+from sessionlog.projects import Place
 
-SHOWN_ROWS = 8
+# Of one session; --json and --csv list all.
+SHOWN_ROWS = 20
 
 
-@example("sessionlog audit", "sessionlog audit gaps", "sessionlog audit gaps --all --json | jq 'length'")
+@example(
+    "sessionlog audit",
+    "sessionlog audit dangerous-commands --since 7d",
+    "sessionlog audit outside-project --all --csv > outside.csv",
+    "sessionlog audit bypassed --since 24h --fail-if-any",
+)
 @click.command()
-@click.argument("question", required=False)
+@click.argument("name", required=False)
+@since_option
 @project_options
-@json_option
-def command(question: str | None, project: str | None, everywhere: bool, as_json: bool) -> None:
-    """Ask the archive a question; without QUESTION, list those that there are.
+@form_options("json", "csv")
+@click.option("--fail-if-any", is_flag=True, help="End with 1 if there is a row; without NAME, of any with findings.")
+@click.pass_context
+def command(
+    ctx: click.Context,
+    name: str | None,
+    since: str | None,
+    project: str | None,
+    everywhere: bool,
+    form: str | None,
+    fail_if_any: bool,
+) -> None:
+    """Ask the archive the question NAME; without NAME, list the questions and how many rows each finds.
 
     The same questions are canned queries in Datasette.
     """
-    if question is None:
-        found = audit.queries().values()
-        if as_json:
-            print_json([query._asdict() for query in found])
-        for query in () if as_json else found:
-            click.echo(f"{click.style(query.name, fg='yellow')}  {query.title}\n    {query.description}")
-        return
+    query = audit.find(name) if name else None
+    found = places(project, everywhere)
+    # One project that has nothing yet is an error that says what to do; among many it is nothing.
+    found = found if len(found) == 1 and query else [place for place in found if os.path.exists(place.db)]
+    rows = _answer(query, found, since or "", form, everywhere) if query else _list(found, since or "", form, fail_if_any)
+    if fail_if_any and rows:
+        ctx.exit(1)
+
+
+def _answer(query: Query, found: list[Place], since: str, form: str | None, with_project: bool) -> int:
     rows: list[dict[str, Any]] = []
-    for place in places(project, everywhere):
-        if everywhere and not os.path.exists(place.db):
-            continue
-        rows += [{"project": place.project, **row} for row in audit.ask(reading.connect(place), question)]
-    if as_json:
-        print_json(rows)
-    elif not rows:
-        click.secho("Nothing found.", fg="green")
+    for place in found:
+        with closing(reading.connect(place)) as connection:
+            rows += [{"project": place.project, **row} for row in audit.ask(connection, query, since)]
+    if form:
+        print_rows(list(rows[0]) if rows else ["project"], (tuple(row.values()) for row in rows), form)
+    elif rows:
+        _print(rows, with_project)
     else:
-        _print(rows, everywhere)
+        click.secho("Nothing found.", fg="green")
+    return len(rows)
+
+
+def _list(found: list[Place], since: str, form: str | None, wait: bool) -> int:
+    """Print what one may ask; returns how many findings there are. Only with `wait` is a slow count waited for."""
+    counts: dict[str, int | None] = {}
+    for query in metadata.queries().values():
+        counts[query.name] = _count(query, found, since, wait)
+    if form:
+        listed = [{**query._asdict(), "rows": counts[query.name]} for query in metadata.queries().values()]
+        if form == "json":
+            print_json(listed)
+        else:
+            print_rows(list(listed[0]), [list(query.values()) for query in listed], form)
+    for query in () if form else metadata.queries().values():
+        number = counts[query.name]
+        colour = "red" if query.finding and number else None
+        told = click.style(f"{'?' if number is None else format(number, ',')}", fg=colour)
+        click.echo(f"{click.style(query.name, fg='yellow')}  {query.title}  ({told})\n    {query.description}")
+    return sum(counts[query.name] or 0 for query in metadata.queries().values() if query.finding)
+
+
+def _count(query: Query, found: list[Place], since: str, wait: bool) -> int | None:
+    total = 0
+    for place in found:
+        with closing(reading.connect(place)) as connection:
+            number = audit.count(connection, query, since, *([float("inf")] if wait else []))
+        if number is None:
+            return None
+        total += number
+    return total
 
 
 def _print(rows: list[dict[str, Any]], with_project: bool) -> None:
     """A heading for each project and session, a line for each row, the first of many."""
-    for (project, session_id), group in itertools.groupby(rows, lambda row: (row["project"], row.get("session_id"))):
-        heading = f"session {session_id}" if session_id else ""
-        click.secho(" ".join(filter(None, (terminal.safe(project) if with_project else "", heading))), fg="yellow")
-        some = list(group)
-        for row in some[:SHOWN_ROWS]:
-            row.pop("project"), row.pop("session_id", None)
-            values = [str(value) for value in row.values() if value is not None]
-            click.echo(f"  {terminal.one_line('  '.join(values), 140)}")
-        if len(some) > SHOWN_ROWS:
-            click.echo(f"  … and {len(some) - SHOWN_ROWS:,} more (--json lists all)")
+    columns = [column for column in rows[0] if column not in ("project", "session_id")]
+    groups = [
+        (heading, list(group))
+        for heading, group in itertools.groupby(rows, lambda row: (row["project"], row.get("session_id")))
+    ]
+    shown = [[_told(column, row[column]) for column in columns] for _, group in groups for row in group[:SHOWN_ROWS]]
+    heading, rule, *lines = table.render(columns, shown, terminal_width() - 2)
+    remaining = iter(lines)
+    click.secho(f"  {heading}\n  {rule}", dim=True)
+    for (project, session_id), group in groups:
+        title = [terminal.safe(project)] if with_project else []
+        title += [f"session {terminal.safe(session_id)}"] if session_id else []
+        if title:
+            click.secho("  ".join(title), fg="yellow")
+        for line in itertools.islice(remaining, min(len(group), SHOWN_ROWS)):
+            click.echo(f"  {line}")
+        if len(group) > SHOWN_ROWS:
+            click.echo(f"  … and {len(group) - SHOWN_ROWS:,} more (--json and --csv list all)")
+
+
+def _told(column: str, value: Any) -> Any:
+    if (column == "at" or column.endswith("_at")) and isinstance(value, str):
+        return terminal.local_time(value)
+    return value
