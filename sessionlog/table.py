@@ -97,9 +97,7 @@ def _fitted(natural: list[int], room: int) -> list[int] | None:
 
 
 def _line(row: Sequence[str], widths: list[int], numeric: list[bool]) -> str:
-    return GAP.join(
-        pad(text, size, right) for text, size, right in zip(row, widths, numeric, strict=True)
-    ).rstrip()
+    return GAP.join(pad(text, size, right) for text, size, right in zip(row, widths, numeric, strict=True)).rstrip()
 
 
 def _listed(names: list[str], cells: Iterable[list[str]], width: int) -> Iterator[str]:

@@ -50,7 +50,9 @@ def command(
     found = places(project, everywhere)
     # One project that has nothing yet is an error that says what to do; among many it is nothing.
     found = found if len(found) == 1 and query else [place for place in found if os.path.exists(place.db)]
-    rows = _answer(query, found, since or "", form, everywhere) if query else _list(found, since or "", form, fail_if_any)
+    rows = (
+        _answer(query, found, since or "", form, everywhere) if query else _list(found, since or "", form, fail_if_any)
+    )
     if fail_if_any and rows:
         ctx.exit(1)
 
