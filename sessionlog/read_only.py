@@ -9,7 +9,7 @@ import sqlite3
 READING = (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE)
 # Those that only tell, whatever they are given; the full-text index asks for the first by itself.
 PRAGMAS = ("data_version", "table_info", "table_xinfo", "table_list", "index_list", "index_info", "index_xinfo")
-# How often a running query looks whether the user wants it to stop (Ctrl-C), in instructions of SQLite's virtual machine.
+# After how many instructions of its virtual machine SQLite looks whether the user wants it to stop (Ctrl-C).
 STEPS = 100_000
 
 

@@ -33,7 +33,7 @@ _HAPPENED = """
         message.session_id, message.at, coalesce(message.tool_name, asked.tool_name),
         message.kind = 'prompt', message.kind = 'tool_use', message.kind = 'tool_result',
         iif(
-            message.kind = 'tool_use' AND message.tool_name IN ('Edit', 'MultiEdit', 'Write') AND json_valid(message.text),
+            message.tool_name IN ('Edit', 'MultiEdit', 'Write') AND json_valid(message.text),
             json_extract(message.text, '$.file_path'), NULL
         ),
         NULL

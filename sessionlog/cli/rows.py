@@ -36,11 +36,16 @@ def form_options(*forms: str) -> Callable[[Callable[..., Any]], Callable[..., An
 
 def print_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]], form: str | None) -> None:
     """Print rows as they come, in a form; without one, a table on a terminal and tab-separated lines elsewhere."""
-    form = form or ("table" if sys.stdout.isatty() else "lines")
-    {"json": _print_json, "csv": _print_csv, "table": print_table, "lines": _print_lines}[form](columns, rows)
+    printers: dict[str, Callable[[Sequence[str], Iterable[Sequence[Any]]], None]] = {
+        "json": _print_json,
+        "csv": _print_csv,
+        "table": _print_table,
+    }
+    print_them = printers[form] if form else _print_table if sys.stdout.isatty() else _print_lines
+    print_them(columns, rows)
 
 
-def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+def _print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Print a table as wide as the terminal."""
     for line in table.render(columns, rows, terminal_width()):
         click.echo(line)
@@ -64,7 +69,7 @@ def _print_json(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
 def _print_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Values as they are for programs; where a person looks, without what a terminal would obey."""
     writer = csv.writer(click.get_text_stream("stdout"), lineterminator="\n")
-    shown = terminal.safe if sys.stdout.isatty() else str
+    shown: Callable[[str], str] = terminal.safe if sys.stdout.isatty() else str
     writer.writerow([shown(name) for name in columns])
     for row in rows:
         writer.writerow([None if value is None else shown(_text(value)) for value in row])
