@@ -25,29 +25,20 @@ def connect(places: Iterable[Place], query: str) -> sqlite3.Connection:
     What SQLite says of a wrong query is raised as it is.
     """
     read = _read_by(query)
+    for place in (found := list(places)):
+        reading.connect(place).close()  # says what is wrong with an archive, where something is
+    found.sort(key=lambda place: os.stat(place.db).st_size, reverse=True)
     connection = sqlite3.connect("", uri=True, isolation_level=None)  # in memory; if too big, in a file without a name
     try:
-        largest_first = sorted(places, key=lambda place: os.stat(place.db).st_size, reverse=True)
-        for place in largest_first:
-            reading.connect(place).close()  # says what is wrong with an archive, where something is
-        parts: dict[str, list[str]] = {name: [] for name in read}
-        for number, place in enumerate(largest_first[:ATTACHED]):
+        _copy(connection, found[ATTACHED:], read)
+        for number, place in enumerate(found[:ATTACHED]):
             connection.execute(f"ATTACH ? AS archive_{number}", (_read_only(place),))
-            for name in read:
-                parts[name].append(_select(place, f"archive_{number}.{name}", _all_columns()[name]))
-        for number, place in enumerate(largest_first[ATTACHED:]):
-            connection.execute("ATTACH ? AS source", (_read_only(place),))
-            for name, columns in read.items():
-                # Without the others' types a number would no longer compare as one: so CREATE TABLE AS, not columns.
-                verb = f"INSERT INTO main.{name}" if number else f"CREATE TABLE main.{name} AS"
-                connection.execute(f"{verb} {_select(place, f'source.{name}', columns)}")
-            connection.execute("DETACH source")
-        for name, columns in read.items():
-            if len(largest_first) > ATTACHED:
-                values = [column if column in ["project", *columns] else "NULL" for column in _all_columns()[name]]
-                parts[name].append(f"SELECT {', '.join(_with_project(values, name))} FROM main.{name}")
-            if parts[name]:
-                connection.execute(f"CREATE TEMP VIEW {name} AS {' UNION ALL '.join(parts[name])}")
+        for name, needed in read.items():
+            own = columns()[name][1:]
+            parts = [_select(place, own, f"archive_{number}.{name}") for number, place in enumerate(found[:ATTACHED])]
+            values = [column if column in needed else f"NULL AS {column}" for column in own]
+            parts.append(f"SELECT {', '.join(['project', *values])} FROM main.{name}")
+            connection.execute(f"CREATE TEMP VIEW {name} AS {' UNION ALL '.join(parts)}")
     except BaseException:
         connection.close()
         raise
@@ -55,8 +46,11 @@ def connect(places: Iterable[Place], query: str) -> sqlite3.Connection:
 
 
 def columns() -> Columns:
-    """The columns of every table and view, `project` among them."""
-    return {name: _with_project(own, name) for name, own in _all_columns().items()}
+    """The columns of every table and view, `project` first."""
+    return {
+        name: ["project", *(column.name for column in table.columns if column.name != "project")]
+        for name, table in schema.tables().items()
+    }
 
 
 def _read_by(query: str) -> Columns:
@@ -76,27 +70,33 @@ def _read_by(query: str) -> Columns:
         parameters = dict.fromkeys(re.findall(r"[:@$](\w+)", query))
         explain = "" if re.match(r"\s*explain\b", query, re.IGNORECASE) else "EXPLAIN "
         connection.execute(explain + query, parameters)
-    # It does not tell of the columns that USING and NATURAL join by.
-    everything = re.search(r"\b(using|natural)\b", query, re.IGNORECASE) is not None
+    # It does not tell of the columns that USING and NATURAL join by, nor of a table of which these are all.
+    words = set(re.findall(r"\w+", query.lower()))
+    everything = words & {"using", "natural"}
     return {
-        name: [column for column in _all_columns()[name] if everything or column in names]
-        for name, names in read.items()
+        name: [column for column in names[1:] if everything or column in read.get(name, ())]
+        for name, names in known.items()
+        if name in words or name in read
     }
 
 
-def _all_columns() -> Columns:
-    return {name: [column.name for column in table.columns] for name, table in schema.tables().items()}
+def _copy(connection: sqlite3.Connection, places: list[Place], read: Columns) -> None:
+    """Tables of what is needed from these archives; empty ones, if there are none."""
+    types = {name: {column.name: column.type for column in table.columns} for name, table in schema.tables().items()}
+    for name, needed in read.items():
+        declared = [f"{column} {types[name][column]}" for column in needed]
+        connection.execute(f"CREATE TABLE main.{name} ({', '.join(['project TEXT', *declared])})")
+    for place in places:
+        connection.execute("ATTACH ? AS source", (_read_only(place),))
+        for name, needed in read.items():
+            connection.execute(f"INSERT INTO main.{name} {_select(place, needed, f'source.{name}')}")
+        connection.execute("DETACH source")
 
 
-def _with_project(values: list[str], name: str) -> list[str]:
-    """`archive` has its project already."""
-    return values if name == "archive" else ["project", *values]
-
-
-def _select(place: Place, source: str, names: list[str]) -> str:
+def _select(place: Place, names: list[str], source: str) -> str:
+    """The columns of one archive, its project before them: a view takes no parameters, hence the quotes."""
     project = "'" + place.project.replace("'", "''") + "' AS project"
-    values = [project, *(column for column in names if column != "project")]
-    return f"SELECT {', '.join(values)} FROM {source}"
+    return f"SELECT {', '.join([project, *names])} FROM {source}"
 
 
 def _read_only(place: Place) -> str:

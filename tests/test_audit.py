@@ -377,7 +377,8 @@ def test_odd_data_breaks_no_question(place: projects.Place) -> None:
     tools = [None, "Bash", "Read", "NotebookEdit", "Glob", "WebFetch", "mcp__", "mcp__a__", ""]
     store(place, bash("ls"))
     with closing(sqlite3.connect(place.db)) as connection:
-        columns = "prompt error file_path command content tool_input tool_response extra agent_id tool_use_id".split()
+        columns = ["prompt", "error", "file_path", "command", "content", "tool_input", "tool_response", "extra"]
+        columns += ["agent_id", "tool_use_id"]
         for value in odd:
             data = None if value is None else value.encode("utf-8", "surrogatepass")
             for name in names:

@@ -68,11 +68,12 @@ def _print_json(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
 
 def _print_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Values as they are for programs; where a person looks, without what a terminal would obey."""
-    writer = csv.writer(click.get_text_stream("stdout"), lineterminator="\n")
+    writer = csv.writer(sys.stdout, lineterminator="\n")
     shown: Callable[[str], str] = terminal.safe if sys.stdout.isatty() else str
     writer.writerow([shown(name) for name in columns])
     for row in rows:
         writer.writerow([None if value is None else shown(_text(value)) for value in row])
+    sys.stdout.flush()  # a reader that left is noticed here, where that is no error
 
 
 def _print_lines(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
