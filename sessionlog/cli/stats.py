@@ -138,7 +138,7 @@ def _cell(column: str, row: Row) -> str:
             return _cost(row)
         case "time":
             return terminal.duration(row["milliseconds"]) if row["milliseconds"] else ""
-    return f"{row[column]:,}" if row[column] else "·"
+    return f"{row[column]:,}" if row[column] else "-"
 
 
 def _tokens(row: Row) -> int:
@@ -158,7 +158,7 @@ def _amount(number: int) -> str:
         if number >= size:
             value = number / size
             return f"{value:.0f}{unit}" if value >= 10 or unit == "k" else f"{value:.1f}{unit}"
-    return str(number) if number else "·"
+    return str(number) if number else "-"
 
 
 def _bar(share: float, longest: int) -> str:
