@@ -83,7 +83,7 @@ def all_settings_files(cwd: Path) -> list[Path]:
 
 def notices(cwd: Path, installing: Path, handlers: Mapping[str, Handler]) -> Iterator[str]:
     """What keeps hooks in the file `installing` from running, or makes them run twice."""
-    found = _by_precedence(cwd)
+    found = in_force(cwd)
     for path, values in found.items():
         for key in ("allowManagedHooksOnly", "strictPluginOnlyCustomization"):
             if values.get(key) and MANAGED in path.parents:
@@ -110,7 +110,7 @@ def notices(cwd: Path, installing: Path, handlers: Mapping[str, Handler]) -> Ite
 
 def enabled_plugin(cwd: Path) -> str | None:
     """The name of our plugin, if it is enabled."""
-    for values in _by_precedence(cwd).values():
+    for values in in_force(cwd).values():
         plugins = values.get("enabledPlugins")
         for plugin, enabled in plugins.items() if isinstance(plugins, dict) else ():
             if plugin.partition("@")[0] == "sessionlog":
@@ -118,7 +118,7 @@ def enabled_plugin(cwd: Path) -> str | None:
     return None
 
 
-def _by_precedence(cwd: Path) -> dict[Path, dict[str, Any]]:
+def in_force(cwd: Path) -> dict[Path, dict[str, Any]]:
     """All settings that count here; of one key the first value decides, hooks add up."""
     managed = [
         *sorted((MANAGED / "managed-settings.d").glob("*.json"), reverse=True),

@@ -1,5 +1,6 @@
 """Secrets never reach the archive, and nothing else is taken for one."""
 
+import base64
 import json
 import os
 import re
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 from sessionlog import redact
 from sessionlog.redact import Rules
+from sessionlog.secret_forms import BUILT_IN
 
 ROOT = Path(__file__).parents[1]
 MARKER = re.compile(r"\[redacted:([a-z0-9-]+):([0-9a-f]{10})\]")
@@ -76,6 +78,8 @@ MORE_TOKENS = [
     ("openai-key", "sk-" + "svcacct-" + MIXED[:60]),
     ("sk-key", "sk-" + "or-v1-" + HEX[:64]),
     ("slack-token", "xap" + "p-1-A0123456789-1234567890123-" + HEX[:64]),
+    ("private-key", base64.b64encode(b"-----BEGIN RSA PRIVATE " + b"KEY-----" + MIXED.encode()).decode()),
+    ("private-key", base64.b64encode(b"-----BEGIN PRIVATE " + b"KEY-----" + MIXED.encode()).decode()),
     ("stripe-key", "rk_" + "live_" + MIXED[:24]),
     ("stripe-key", "sk_" + "test_" + MIXED[:24]),
     ("stripe-key", "wh" + "sec_" + MIXED[:32]),
@@ -120,6 +124,7 @@ IN_TEXT = [
     ("password", "PGPASSWORD=correcthorse psql", "correcthorse"),
     ("password", "mysql --password hunter22 -u root", "hunter22"),
     ("password", "mysql --password=hunter22 -u root", "hunter22"),
+    ("password", 'password="AbCdxYzQrsTU"', "AbCdxYzQrsTU"),
     ("password", "spring.datasource.password=Tr0ub4dor", "Tr0ub4dor"),
     ("password", "SMTP_PASS=Summer2024", "Summer2024"),
     ("password", "passwd: Summer2024.", "Summer2024"),
@@ -143,6 +148,7 @@ IN_TEXT = [
     ("api-key", f"tool --api-key {HEX[:32]}", HEX[:32]),
     ("token", f"//registry.npmjs.org/:_authToken={HEX[:32]}", HEX[:32]),
     ("token", f"https://a.example/?access_token={HEX[:32]}&x=1", HEX[:32]),
+    ("token", "?access_token=AbCdxYzQrsTUvW&x=1", "AbCdxYzQrsTUvW"),
     ("token", f"refresh_token: '{MIXED[:30]}'", MIXED[:30]),
     ("token", "PRIVATE-TOKEN: " + MIXED[:20], MIXED[:20]),
 ]  # fmt: skip
@@ -195,6 +201,8 @@ HARMLESS = [
     'token: "keyword.operator.css3", secret: "db-credentials-v2", token: "us-east-1-primary"',
     "PWD=/home/dev/shop1\nOLDPWD=/tmp/x1y2z3\nprivate_key=/etc/ssl/private/key1.pem\nprivate_key: ~/.ssh/id_ed25519",
     "secret_key = secrets.token_hex(32)",
+    "given by --username and --password options instead; ACCESS_KEY = 'AWSAccessKeyId'",
+    "private_key: PKCS7PrivateKeyTypes, ('Binary Authorization', GetBinAuthzPolicyABCDEF(record))",
     "--password PASSWORD  the password to use\n--token-file tokens1.txt --password-stdin",
     "password policy: at least 12 characters; 密码：至少8个字符",
     "Authorization: Bearer ${TOKEN}",
@@ -213,6 +221,7 @@ HARMLESS = [
     'if "-----BEGIN RSA PRIVATE ' + 'KEY-----" in text:\n    raise ValueError("AuthenticationProviderFactoryBean1234")',
     "-----BEGIN PUBLIC " + "KEY-----\n" + BASE64_LINES + "\n-----END PUBLIC " + "KEY-----",
     "-----BEGIN CERTIFICATE-----\n" + BASE64_LINES + "\n-----END CERTIFICATE-----",
+    base64.b64encode(b"-----BEGIN CERTIFICATE-----" + MIXED.encode()).decode(),
     "npm_config_registry npm_package_dependencies_typescript_version hf_transformers_model_loading_utils",
     "task-notification-handler-for-the-background-process disk-usage-monitoring-service-v2",
     "ASIA-PACIFIC REGION MASK_ALL_THE_THINGS_12345678 xoxo",
@@ -271,13 +280,13 @@ def test_a_token_goes_from_a_payload_that_is_no_json(rules, kind, token, before)
 
 @pytest.mark.parametrize("text", HARMLESS)
 def test_what_is_no_secret_stays(rules, text):
-    everything = redact._BUILT_IN
+    everything = BUILT_IN
     assert rules.clean({"content": text}, everything) == {"content": text}
     assert rules.clean_text(json.dumps(text), everything) == json.dumps(text)
 
 
 def test_every_detector_has_an_example():
-    assert {detector.kind for detector in redact._BUILT_IN} == {*TOKENS, *(kind for kind, _, _ in IN_TEXT)}
+    assert {detector.kind for detector in BUILT_IN} == {*TOKENS, *(kind for kind, _, _ in IN_TEXT)}
 
 
 @pytest.mark.parametrize(
@@ -509,46 +518,46 @@ def test_an_event_without_secrets_does_not_import_re(tmp_path):
 @pytest.mark.parametrize(
     "text",
     [
-        "a:" * 2_500_000,
-        "password=" * 500_000,
-        "password " * 500_000,
-        'password="' * 500_000,
-        "--password " * 400_000,
-        "password" + " " * 5_000_000,
-        "eyJ" * 1_600_000,
-        "-eyJ" * 1_200_000,
-        "eyJaaaaaaaaa." * 400_000,
-        "://" * 1_600_000,
-        "://a:" * 1_000_000,
-        "://a:b" + "@" * 5_000_000,
-        "-----BEGIN PRIVATE " + "KEY-----" + " " * 5_000_000,
-        ("-----BEGIN PRIVATE " + "KEY-----") * 180_000,
-        ("-----BEGIN PRIVATE " + "KEY-----\n" + "A" * 64) * 50_000,
-        "-----BEGIN " * 450_000,
-        "sk-" * 1_600_000,
-        "ghp_" * 1_200_000,
-        "authorization: " * 330_000,
-        "bearer " * 700_000,
-        "token: " * 700_000,
-        "\\" * 5_000_000,
-        "password" + "\\" * 5_000_000,
-        "-" * 5_000_000,
-        "A" * 5_000_000,
-        "1" * 5_000_000,
-        "xoxb-" * 1_000_000,
-        "1Q~" * 1_600_000,
-        "[redacted:" * 500_000,
+        "a:" * 500_000,
+        "password=" * 100_000,
+        "password " * 100_000,
+        'password="' * 100_000,
+        "--password " * 80_000,
+        "password" + " " * 1_000_000,
+        "eyJ" * 320_000,
+        "-eyJ" * 240_000,
+        "eyJaaaaaaaaa." * 80_000,
+        "://" * 320_000,
+        "://a:" * 200_000,
+        "://a:b" + "@" * 1_000_000,
+        "-----BEGIN PRIVATE " + "KEY-----" + " " * 1_000_000,
+        ("-----BEGIN PRIVATE " + "KEY-----") * 36_000,
+        ("-----BEGIN PRIVATE " + "KEY-----\n" + "A" * 64) * 10_000,
+        "-----BEGIN " * 90_000,
+        "sk-" * 320_000,
+        "ghp_" * 240_000,
+        "authorization: " * 66_000,
+        "bearer " * 140_000,
+        "token: " * 140_000,
+        "\\" * 1_000_000,
+        "password" + "\\" * 1_000_000,
+        "-" * 1_000_000,
+        "A" * 1_000_000,
+        "1" * 1_000_000,
+        "xoxb-" * 200_000,
+        "1Q~" * 320_000,
+        "[redacted:" * 100_000,
     ],
     ids=lambda text: text[:16].strip(),
 )
-def test_no_text_takes_forever(rules, text):
-    """Five megabytes made to be slow. A square would take minutes, so half a minute is no question of the machine."""
-    start = time.perf_counter()
-    rules.suspects(text.encode())
-    middle = time.perf_counter()
-    rules.clean_text(text, redact._BUILT_IN)
-    print(f"{middle - start:.2f} {time.perf_counter() - middle:.2f}")
-    assert time.perf_counter() - start < 30
+def test_no_text_takes_forever(tmp_path, text):
+    """A megabyte made to be slow: in the time that a square would take, the process would be ended."""
+    code = (
+        f"import sys; sys.path.insert(0, {str(ROOT)!r}); from sessionlog import redact, secret_forms\n"
+        f"text = sys.stdin.read(); rules = redact.Rules({str(tmp_path)!r})\n"
+        "rules.suspects(text.encode()); rules.clean_text(text, secret_forms.BUILT_IN)"
+    )
+    subprocess.run([sys.executable, "-c", code], input=text, text=True, check=True, timeout=120)
 
 
 SECRETS = [secret for _, secret in ALL_TOKENS] + [text for _, text, _ in IN_TEXT]
@@ -578,10 +587,10 @@ def shape(value):
 def test_cleaning_twice_is_cleaning_once_and_keeps_the_shape(tmp_path_factory, value):
     rules = Rules(str(tmp_path_factory.getbasetemp()))
     before = shape(value)
-    once = rules.clean(value, redact._BUILT_IN)
+    once = rules.clean(value, BUILT_IN)
     assert shape(once) == before
     copy = json.loads(json.dumps(once))
-    assert rules.clean(once, redact._BUILT_IN) == copy
+    assert rules.clean(once, BUILT_IN) == copy
 
 
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -589,5 +598,5 @@ def test_cleaning_twice_is_cleaning_once_and_keeps_the_shape(tmp_path_factory, v
 def test_the_cheap_test_misses_nothing(tmp_path_factory, text, ensure_ascii):
     rules = Rules(str(tmp_path_factory.getbasetemp()))
     data = json.dumps({"a": text}, ensure_ascii=ensure_ascii).encode("utf-8", "surrogatepass")
-    found = kinds(rules.clean(text, redact._BUILT_IN))
+    found = kinds(rules.clean(text, BUILT_IN))
     assert {*found} - {*kinds(text)} <= {detector.kind for detector in rules.suspects(data)}

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 
 import click
+from click.shell_completion import CompletionItem
 
 from sessionlog import __version__
 from sessionlog.errors import SessionlogError
@@ -17,7 +18,9 @@ from sessionlog.terminal import safe
 # completion import none of them.
 COMMANDS: dict[str, tuple[str, str]] = {
     "audit": ("audit", "Ask what to look at: risky commands, files outside, permissions bypassed, gaps, …"),
+    "completion": ("completion", "Print the completion script for your shell."),
     "demo": ("demo", "Record a sample session into a throw-away archive and show it."),
+    "doctor": ("doctor", "Check that everything is in order."),
     "hook-command": ("hook_command", "Print the shell command to register as a Claude Code hook."),
     "install": ("install", "Register the hooks in the settings of Claude Code."),
     "import": ("import_", "Archive Claude Code's transcripts, before it deletes them."),
@@ -45,6 +48,11 @@ class LazyGroup(click.Group):
         module = importlib.import_module(f"sessionlog.cli.{COMMANDS[cmd_name][0]}")
         command: click.Command = module.command
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        names = [name for name in self.list_commands(ctx) if name.startswith(incomplete)]
+        options = click.Command.shell_complete(self, ctx, incomplete)
+        return [*(CompletionItem(name, help=COMMANDS[name][1]) for name in names), *options]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

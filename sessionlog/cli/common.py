@@ -22,7 +22,7 @@ def project_options(command: Callable[..., Any]) -> Callable[..., Any]:
     )(command)
 
 
-class When(click.ParamType):
+class When(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     """A point in time: 24h, 7d, yesterday, a date; handed on as the archive writes times."""
 
     name = "when"

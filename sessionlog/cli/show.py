@@ -11,11 +11,12 @@ import click
 from sessionlog import reading, terminal
 from sessionlog.cli import example
 from sessionlog.cli.common import json_option, places, print_json, project_options
+from sessionlog.cli.completion import session_ids
 
 
 @example("sessionlog show last", "sessionlog show f0b8", "sessionlog show last --json | jq '.events[].event'")
 @click.command()
-@click.argument("session", default="last")
+@click.argument("session", default="last", shell_complete=session_ids)
 @project_options
 @json_option
 def command(session: str, project: str | None, everywhere: bool, as_json: bool) -> None:

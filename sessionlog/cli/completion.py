@@ -1,0 +1,55 @@
+"""`sessionlog completion`, and what is offered where a session id is expected."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from itertools import islice
+
+import click
+from click.shell_completion import CompletionItem, get_completion_class
+
+from sessionlog import reading, terminal
+from sessionlog.cli import cli, example
+from sessionlog.errors import SessionlogError
+
+OFFERED = 50  # more than that nobody reads, and a shell waits for each
+
+
+@example(
+    "source <(sessionlog completion bash)",
+    "sessionlog completion bash > ~/.local/share/bash-completion/completions/sessionlog",
+    'sessionlog completion zsh > "${fpath[1]}/_sessionlog"',
+    "sessionlog completion fish > ~/.config/fish/completions/sessionlog.fish",
+)
+@click.command("completion")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def command(shell: str) -> None:
+    """Print what makes SHELL complete commands, options and session ids after the Tab key.
+
+    Put it where your shell looks for completions, as below, or into the file that it reads at its start. Bash must be
+    4.4 or newer.
+    """
+    if complete := get_completion_class(shell):
+        click.echo(complete(cli, {}, "sessionlog", "_SESSIONLOG_COMPLETE").source())
+
+
+def session_ids(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The newest sessions whose id begins as typed, each with its first prompt."""
+    found = [CompletionItem("last", help="the newest session")] if "last".startswith(incomplete) else []
+    with suppress(OSError, sqlite3.Error, SessionlogError):  # whatever is wrong, a Tab key is not the place to say it
+        places = reading.all_places() if ctx.params.get("everywhere") else [reading.place_of(ctx.params.get("project"))]
+        for place in places:
+            with closing(reading.connect(place)) as connection:
+                found += islice(_beginning_with(incomplete, connection), OFFERED)
+    return found
+
+
+def _beginning_with(incomplete: str, connection: sqlite3.Connection) -> Iterator[CompletionItem]:
+    for row in reading.sessions(connection):
+        # What a shell would not take literally is never put on a command line.
+        if row["session_id"].startswith(incomplete) and re.fullmatch(r"[\w.-]+", row["session_id"]):
+            prompt = terminal.one_line(row["first_prompt"] or "", 60)
+            yield CompletionItem(row["session_id"], help=f"{terminal.local_time(row['started_at'])} {prompt}")

@@ -1,0 +1,36 @@
+"""Examines everything that recording depends on, and mends what can be mended safely."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+from sessionlog import registration
+from sessionlog.doctor import archives, hooks, machine, privacy, transcripts
+from sessionlog.doctor.repair import repair
+from sessionlog.doctor.result import Level, Result
+
+__all__ = ["Level", "Result", "examine", "repair"]
+
+
+def examine(cwd: Path, *, full: bool = False) -> Iterator[Result]:
+    """Every check, in the order in which a person would ask; `full` takes its time. Changes nothing."""
+    client = registration.client_version()
+    checks: list[tuple[str, Callable[[], Iterator[Result]]]] = [
+        ("programs", partial(machine.programs, client)),
+        ("hooks", partial(hooks.recording, cwd, client)),
+        ("settings", partial(hooks.obstacles, cwd)),
+        ("settings", partial(hooks.other_hooks, cwd)),
+        ("archive", archives.place_and_size),
+        ("integrity", partial(archives.integrity, full)),
+        ("spool", archives.waiting),
+        ("permissions", privacy.permissions),
+        ("redaction", archives.redaction),
+        ("transcripts", partial(transcripts.retention, cwd)),
+    ]
+    for name, check in checks:
+        try:
+            yield from check()
+        except Exception as error:  # one sick organ must not hide the others
+            yield Result(name, "problem", f"could not be checked: {type(error).__name__}: {error}")

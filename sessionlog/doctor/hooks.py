@@ -1,0 +1,186 @@
+"""The doctor's look at the hooks: where they are registered, whether they work, and what is in their way."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sessionlog import claude_settings, validate
+from sessionlog.claude_settings import in_force as settings_in_force
+from sessionlog.client_events import EVENTS
+from sessionlog.doctor.result import Level, Result, short
+from sessionlog.registration import Handler, Version
+from sessionlog.settings_text import registered
+from sessionlog.terminal import counted, duration, one_line
+
+SLOW = 200  # ms; from there on a person feels it
+SHOWN = 5  # findings in other people's hooks; `sessionlog validate` shows all
+
+
+class Registration(NamedTuple):
+    """Our hooks in one place: a settings file, or the plugin with the variables that the client gives it."""
+
+    where: str
+    handlers: dict[str, list[Handler]]
+    variables: dict[str, str]
+
+
+def registrations(cwd: Path) -> list[Registration]:
+    """Every place that registers sessionlog for a session in this folder."""
+    files = {path: registered(values) for path, values in settings_in_force(cwd).items()}
+    found = [Registration(short(path), handlers, {}) for path, handlers in files.items() if handlers]
+    if plugin := claude_settings.enabled_plugin(cwd):
+        root = _plugin_folder(plugin, cwd)
+        found.append(Registration(f"the plugin {plugin}", _plugin_handlers(root), {"CLAUDE_PLUGIN_ROOT": str(root)}))
+    return found
+
+
+def recording(cwd: Path, client: Version | None) -> Iterator[Result]:
+    """Where hooks are registered, and whether they really record."""
+    found = registrations(cwd)
+    if not found:
+        yield Result("hooks", "problem", "not registered: nothing is recorded", "Type: sessionlog install")
+    for registration in found:
+        yield _judged(registration, client)
+    commands = {
+        (handler["command"], *registration.variables.values())
+        for registration in found
+        for handler in registration.handlers.get("Stop", [])
+    }
+    if len(commands) > 1:  # a command that stands in two settings files is run once
+        text = f"each event is stored once, but {len(commands)} hooks run for it"
+        yield Result("hooks", "note", text, "Keep one: `sessionlog uninstall` or `claude plugin disable sessionlog`.")
+
+
+def _judged(registration: Registration, client: Version | None) -> Result:
+    where, handlers, variables = registration
+    if not handlers:
+        text = f"{where} is enabled, but there are no hooks in {short(variables['CLAUDE_PLUGIN_ROOT'])}"
+        return Result("hooks", "problem", text, "Install it again.")
+    where = f"{counted(len(handlers), 'event')} in {where}"
+    unknown = next((event for event in handlers if client and event in EVENTS and EVENTS[event].since > client), None)
+    if unknown and client and client < (2, 1, 101) and not variables:
+        text = f"{where}: this client does not know {unknown}, so it ignores the whole file"
+        return Result("hooks", "problem", text, "Update Claude Code, or type: sessionlog install")
+    first, *_ = handlers.get("UserPromptSubmit") or next(iter(handlers.values()))
+    trouble, milliseconds = try_out(first, variables)
+    if trouble:
+        advice = "Install the plugin again." if variables else "Type: sessionlog install"
+        return Result("hooks", "problem", f"{where}: {trouble}", advice)
+    if milliseconds > SLOW:
+        advice = "Is its python the shim of a version manager? `sessionlog install` names the real one."
+        return Result("hooks", "note", f"{where}, but slow: {duration(milliseconds)} each", advice)
+    return Result("hooks", "ok", f"{where}, {duration(milliseconds)} each")
+
+
+def try_out(handler: Handler, variables: dict[str, str]) -> tuple[str, float]:
+    """Run a registered command into a scratch archive: what is wrong with it, if anything, and how long it takes."""
+    with tempfile.TemporaryDirectory(prefix="sessionlog-doctor-") as scratch:
+        environment = {name: os.environ[name] for name in os.environ if not name.startswith(("CLAUDE", "SESSIONLOG"))}
+        environment |= dict.fromkeys(("SESSIONLOG_HOME", "CLAUDE_PROJECT_DIR", "XDG_STATE_HOME", "TMPDIR"), scratch)
+        times = []
+        for _ in range(3):  # the first one makes the archive
+            started = time.perf_counter()
+            if trouble := _run(handler, environment | variables):
+                return trouble, 0
+            times.append((time.perf_counter() - started) * 1000)
+        if _recorded(scratch) != len(times):
+            return "the command ends well, but records nothing; is it on the PATH?", 0
+    return "", min(times)
+
+
+def _run(handler: Handler, environment: dict[str, str]) -> str:
+    """Run a hook as Claude Code does; what is wrong with it, if anything."""
+    payload = {"session_id": "doctor", "hook_event_name": "UserPromptSubmit", "prompt": "How are you?"}
+    with subprocess.Popen(  # noqa: S602 (it is run at every event anyway)
+        handler["command"],
+        shell=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
+        start_new_session=True,
+    ) as process:
+        try:
+            output, errors = process.communicate(json.dumps(payload).encode(), handler.get("timeout", 60))
+        except subprocess.TimeoutExpired as error:
+            os.killpg(process.pid, signal.SIGKILL)  # what the shell started, too: it holds the pipes open
+            return f"the command did not end within {error.timeout:g} s"
+    if process.returncode:
+        said = one_line(errors.decode(errors="replace"), 150)
+        return f"the command ends with {process.returncode}: {said or 'it does not say why'}"
+    if output:
+        return f"the command prints, and Claude reads it: {one_line(output.decode(errors='replace'))}"
+    return ""
+
+
+def obstacles(cwd: Path) -> Iterator[Result]:
+    """Settings that keep hooks from running."""
+    found = settings_in_force(cwd)
+    for path, values in found.items():
+        for key in ("allowManagedHooksOnly", "strictPluginOnlyCustomization"):
+            if values.get(key) and claude_settings.MANAGED in path.parents:
+                yield Result("settings", "problem", f"{key} in {path}: only your organisation's hooks run")
+    deciding = next((path for path, values in found.items() if "disableAllHooks" in values), None)
+    if deciding and found[deciding]["disableAllHooks"]:
+        text = f"disableAllHooks in {short(deciding)}: no hook runs, nothing is recorded"
+        yield Result("settings", "problem", text, "Take it out.")
+
+
+def other_hooks(cwd: Path) -> Iterator[Result]:
+    """Hooks, whoever's, that are broken, or that would block a session if their script were gone."""
+    findings = [
+        finding
+        for target in validate.targets_in_force(cwd)
+        for finding in validate.check(target)
+        if finding.severity == "error" or finding.rule == "V-CC-10"
+    ]
+    for finding in findings[:SHOWN]:
+        where = f"{short(finding.file)}:{finding.line}"
+        level: Level = "problem" if finding.severity == "error" else "note"
+        yield Result("settings", level, f"{where}: {finding.message}", finding.advice)
+    if len(findings) > SHOWN:
+        yield Result("settings", "note", f"and {len(findings) - SHOWN} more", "Type: sessionlog validate")
+    if not findings:
+        yield Result("settings", "ok", "no hook is broken or could block by accident")
+
+
+def _recorded(home: str) -> int:
+    count = 0
+    for path in Path(home).glob("*.db"):
+        with closing(sqlite3.connect(path)) as connection:
+            count += connection.execute("SELECT count(*) FROM events").fetchone()[0]
+    return count
+
+
+def _plugin_folder(plugin: str, cwd: Path) -> Path:
+    """Where the client has put the plugin."""
+    plugins = claude_settings.settings_file("user", cwd).parent / "plugins"
+    entries = _json(plugins / "installed_plugins.json").get("plugins", {}).get(plugin, [])
+    folders = [entry.get("installPath", "") for entry in (entries if isinstance(entries, list) else [entries])]
+    return Path(folders[-1]) if folders else plugins
+
+
+def _plugin_handlers(root: Path) -> dict[str, list[Handler]]:
+    found: dict[str, list[Handler]] = {}
+    for file in sorted((root / "hooks").glob("*.json")):
+        for event, groups in _json(file).get("hooks", {}).items():
+            found[event] = [handler for group in groups for handler in group["hooks"]]
+    return found
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        value = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,93 @@
+"""The doctor's look at who can read the archives."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+
+from sessionlog import projects, reading
+from sessionlog.doctor.result import Result, short
+
+_OURS = re.compile(
+    r".+-[0-9a-f]{6}\.db(-wal|-shm|\.lock|\.spool|\.damaged-.+)?|(config|registered)\.json|redact\.key.*|rejected",
+    re.DOTALL,
+)
+
+
+def permissions() -> Iterator[Result]:
+    """Whether the archives are for this user's eyes only, as they were made."""
+    if not hasattr(os, "getuid"):
+        yield Result("permissions", "note", "not checked on this system")
+        return
+    mine, foreign = _own_and_foreign()
+    exposed = [path for path, mode in mine.items() if mode & 0o077]
+    fixable = [path for path in exposed if _may_be_closed(path)]
+    if fixable:
+        text = f"others can read {_listed(fixable)}"
+        yield Result("permissions", "problem", text, "Type: sessionlog doctor --fix")
+    for path in exposed:
+        if path not in fixable:
+            advice = "Give the archive a folder of its own (SESSIONLOG_HOME), or close this one yourself."
+            yield Result("permissions", "problem", f"others can look into {short(path)}", advice)
+    if foreign:
+        advice = "Make it yours again with `sudo chown`."
+        yield Result("permissions", "problem", f"another user owns {_listed(foreign)}", advice)
+    if not exposed and not foreign:
+        yield Result("permissions", "ok", "the archives are for your eyes only")
+
+
+def make_private() -> Iterator[Result]:
+    """Take from others the permission to read what is ours."""
+    mine, _ = _own_and_foreign() if hasattr(os, "getuid") else ({}, [])
+    exposed = {path: mode for path, mode in mine.items() if mode & 0o077 and _may_be_closed(path)}
+    try:
+        for path, mode in exposed.items():
+            os.chmod(path, mode & 0o700)
+    except OSError as error:
+        yield Result("permissions", "problem", f"{short(error.filename)} stays as it is: {error.strerror}")
+        return
+    if exposed:
+        yield Result("fixed", "ok", f"only you can read {_listed(exposed)} now")
+
+
+def _own_and_foreign() -> tuple[dict[str, int], list[str]]:
+    """What sessionlog made: the paths that belong to this user, with their modes, and those that do not."""
+    mine, foreign = {}, []
+    for path in dict.fromkeys(_paths()):
+        with suppress(FileNotFoundError):  # SQLite removes its own files
+            status = os.lstat(path)
+            if stat.S_ISLNK(status.st_mode):
+                continue
+            if status.st_uid == os.getuid():
+                mine[path] = stat.S_IMODE(status.st_mode)
+            else:
+                foreign.append(path)
+    return mine, foreign
+
+
+def _paths() -> Iterator[str]:
+    for folder in (projects.home_folder(), *projects.fallback_folders()):
+        names = [name for name in _names(folder) if _OURS.fullmatch(name)]
+        if names:
+            yield os.path.realpath(folder)
+        yield from (f"{folder}/{name}" for name in names)
+        yield from (f"{folder}/rejected/{name}" for name in _names(f"{folder}/rejected"))
+    for place in reading.all_places():  # $SESSIONLOG_DB may name a file in any folder
+        yield from (f"{place.db}{ending}" for ending in ("", "-wal", "-shm", ".lock", ".spool"))
+
+
+def _names(folder: str) -> list[str]:
+    return os.listdir(folder) if os.path.isdir(folder) else []
+
+
+def _may_be_closed(path: str) -> bool:
+    """A folder that holds other things too, such as /tmp or a home directory, is not ours to close."""
+    return os.path.basename(path) == "rejected" or all(map(_OURS.fullmatch, _names(path)))
+
+
+def _listed(paths: Iterable[str]) -> str:
+    first, *others = map(short, paths)
+    return f"{first} and {len(others)} more" if others else first

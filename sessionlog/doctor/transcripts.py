@@ -1,0 +1,50 @@
+"""The doctor's look at the transcripts that Claude Code keeps, and deletes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from sessionlog.claude_settings import in_force as settings_in_force
+from sessionlog.claude_settings import settings_file
+from sessionlog.doctor.result import Result, short
+from sessionlog.terminal import counted
+
+DEFAULT_DAYS = 30
+SOON = 7
+DAY = 86_400
+
+
+def retention(cwd: Path) -> Iterator[Result]:
+    """How many transcripts Claude Code will delete, and when."""
+    user_settings = settings_file("user", cwd)
+    days = _cleanup_period(cwd)
+    ages = list(_ages(user_settings.parent / "projects"))
+    due = sum(age >= days for age in ages)
+    soon = sum(days - SOON <= age < days for age in ages)
+    text = f"{counted(len(ages), 'file')}; Claude Code deletes them {counted(days, 'day')} after the last change"
+    if due or soon:
+        text += f": {due} when it starts next, {soon} more within {SOON} days"
+        advice = f'Set "cleanupPeriodDays" in {short(user_settings)} to more than {days} to keep them longer.'
+        yield Result("transcripts", "note", text, advice)
+    else:
+        yield Result("transcripts", "ok", text)
+
+
+def _cleanup_period(cwd: Path) -> int:
+    for values in settings_in_force(cwd).values():
+        days = values.get("cleanupPeriodDays")
+        if type(days) is int and days > 0:  # the client refuses 0
+            return days
+    return DEFAULT_DAYS
+
+
+def _ages(folder: Path) -> Iterator[float]:
+    """How many days ago each transcript was last written to."""
+    now = time.time()
+    for path in folder.rglob("*.jsonl"):
+        try:
+            yield (now - path.stat().st_mtime) / DAY
+        except FileNotFoundError:  # the client is deleting
+            continue

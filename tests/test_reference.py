@@ -1,0 +1,70 @@
+"""Every command explains itself, its examples are no lies, and the README repeats what it says."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+
+import click
+import pytest
+
+from sessionlog.cli import COMMANDS, cli
+from tests.conftest import ROOT
+from tools.generate import BEGIN, END, readme
+
+ABOVE = cli.make_context("sessionlog", [], resilient_parsing=True)
+
+
+def command_named(name: str) -> click.Command:
+    command = cli.get_command(ABOVE, name)
+    assert command
+    return command
+
+
+def examples(name: str) -> list[str]:
+    heading, *lines = (command_named(name).epilog or "").removeprefix("\b\n").splitlines()
+    assert heading == "Examples:"
+    return [line.strip() for line in lines]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_says_what_it_does_and_shows_how(name: str) -> None:
+    assert command_named(name).help, "a docstring is missing"
+    assert examples(name), "@example(…) is missing"
+    undocumented = [
+        option.name
+        for option in command_named(name).params
+        if isinstance(option, click.Option) and not (option.help or option.hidden)
+    ]
+    assert not undocumented
+
+
+@pytest.mark.parametrize("line", [line for name in COMMANDS for line in examples(name)])
+def test_every_example_can_be_typed(line: str) -> None:
+    called = re.findall(r"\bsessionlog ([^|<>)]+)", line)
+    assert called, "the example does not show the command"
+    for words in called:
+        name, *arguments = shlex.split(words)
+        with command_named(name).make_context(name, arguments, parent=ABOVE):  # a usage error is raised here
+            pass
+
+
+def test_the_readme_repeats_the_help_of_today() -> None:
+    # In a process of its own: click remembers -h and --help as the first caller of a command wanted them.
+    words = [sys.executable, "tools/generate.py", "--check"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert all(f"### `sessionlog {name}`" in text for name in COMMANDS)
+
+
+def test_what_a_person_wrote_around_the_reference_stays() -> None:
+    text = readme(f"# Title\n{BEGIN}\nold\n{END}\nThe end.\n")
+    assert text.startswith(f"# Title\n{BEGIN}\n\n### `sessionlog ") and text.endswith(f"```\n\n{END}\nThe end.\n")
+    assert readme(text) == text
+    with pytest.raises(SystemExit, match="missing"):
+        readme("# Title\n")
