@@ -23,25 +23,28 @@ from typing import Any
 from bench import corpus
 from sessionlog.lean import utc_text
 
-# What other people import transcripts with: name on the index, the command on a folder of projects.
+# What people can install from the package index to keep transcripts in a database: name, command, environment.
 PEERS = {
-    "claude-code-log": ["-m", "claude_code_log.cli", "{projects}", "--no-individual-sessions"],
-    "claude-vault": ["-m", "claude_vault", "import", "{projects}"],
+    "agentsview": (["agentsview", "sync"], {"AGENTSVIEW_NO_DAEMON": "1"}),
+    "claude-code-log": (["claude-code-log", "--all-projects"], {}),
 }
+PATIENCE = 1800
 
 PLAIN_LOOP = """
 import glob, orjson, sqlite3, sys
-db = sqlite3.connect(sys.argv[2])
-db.execute("CREATE TABLE messages (session_id TEXT, uuid TEXT UNIQUE, type TEXT, at TEXT, content TEXT)")
-for path in glob.glob(sys.argv[1] + "/**/*.jsonl", recursive=True):
+folder, target, keep_lines = sys.argv[1], sys.argv[2], len(sys.argv) > 3
+db = sqlite3.connect(target)
+db.execute("CREATE TABLE messages (session_id TEXT, uuid TEXT UNIQUE, type TEXT, at TEXT, content TEXT, line TEXT)")
+for path in glob.glob(folder + "/**/*.jsonl", recursive=True):
     rows = []
     with open(path, "rb") as file:
         for line in file:
             entry = orjson.loads(line)
             message = entry.get("message")
             content = orjson.dumps(message["content"]).decode() if message else None
-            rows.append((entry.get("sessionId"), entry.get("uuid"), entry["type"], entry.get("timestamp"), content))
-    db.executemany("INSERT OR IGNORE INTO messages VALUES (?, ?, ?, ?, ?)", rows)
+            row = (entry.get("sessionId"), entry.get("uuid"), entry["type"], entry.get("timestamp"), content)
+            rows.append((*row, line.decode() if keep_lines else None))
+    db.executemany("INSERT OR IGNORE INTO messages VALUES (?, ?, ?, ?, ?, ?)", rows)
     db.commit()
 """
 
@@ -143,6 +146,8 @@ def measure(name: str, command: list[str], env: dict[str, str], size: int) -> No
     watch = subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     peak = 0
     while watch.poll() is None:
+        if time.perf_counter() - started > PATIENCE:
+            watch.kill()
         peak = max(peak, tree_memory(watch.pid))
         time.sleep(0.02)
     seconds = time.perf_counter() - started
@@ -171,21 +176,21 @@ def tree_memory(pid: int) -> int:
     return total
 
 
-def peers(folder: Path, projects: Path, env: dict[str, str], size: int) -> None:
-    """What installs from the package index, on the same corpus."""
-    for name, arguments in PEERS.items():
-        python = folder / name / "bin" / "python"
+def peers(folder: Path, projects: Path, size: int) -> None:
+    """What installs from the package index, each with a home and a copy of the corpus of its own."""
+    for name, (command, more) in PEERS.items():
+        place = folder / name
         try:
-            subprocess.run([sys.executable, "-m", "venv", folder / name], check=True, capture_output=True)
-            install = [python, "-m", "pip", "install", "--quiet", name]
+            subprocess.run([sys.executable, "-m", "venv", place], check=True, capture_output=True)
+            install = [place / "bin" / "python", "-m", "pip", "install", "--quiet", name]
             subprocess.run(install, check=True, capture_output=True, timeout=300)
         except (subprocess.SubprocessError, OSError):
             print(f"{name:34}    skipped: it does not install here")
             continue
-        copy = folder / f"{name}-projects"  # some write beside what they read
-        shutil.copytree(projects, copy)
-        measure(name, [str(python), *(argument.format(projects=copy) for argument in arguments)], env, size)
-        shutil.rmtree(copy)
+        shutil.copytree(projects, place / ".claude" / "projects")
+        env = {"PATH": os.environ["PATH"], "HOME": str(place), **more}
+        measure(name, [str(place / "bin" / command[0]), *command[1:]], env, size)
+        shutil.rmtree(place)
 
 
 def main() -> None:
@@ -204,16 +209,20 @@ def main() -> None:
         env = {"PATH": os.environ["PATH"], "HOME": name, "PYTHONPATH": root, "SESSIONLOG_HOME": f"{name}/archive"}
         script = folder / "ours.py"
         script.write_text(OURS)
-        plain = [sys.executable, "-c", PLAIN_LOOP, str(projects), f"{name}/plain.db"]
-        measure("plain orjson + sqlite3 loop", plain, env, size)
+        plain = [sys.executable, "-c", PLAIN_LOOP, str(projects)]
+        measure("plain orjson + sqlite3 loop", [*plain, f"{name}/plain.db"], env, size)
+        measure("the same, and it keeps the lines", [*plain, f"{name}/lines.db", "keep"], env, size)
         ours = [sys.executable, str(script), str(projects)]
         measure("sessionlog, first run", ours, env, size)
         archived = sum(path.stat().st_size for path in (folder / "archive").glob("*.db*"))
         measure("sessionlog, nothing new", ours, env, size)
         if not options.no_peers:
-            peers(folder, projects, {**env, "PYTHONPATH": ""}, size)
-        loop = Path(f"{name}/plain.db").stat().st_size
-        print(f"\narchive {archived / size:.2f} x the transcripts, of the plain loop {loop / size:.2f} x")
+            peers(folder, projects, size)
+        print()
+        print(f"{'archive':34}{archived / size:8.2f} x the transcripts")
+        for loop in ("plain", "lines"):
+            stored = Path(name, f"{loop}.db").stat().st_size
+            print(f"{f'database of the loop ({loop})':34}{stored / size:8.2f} x")
 
 
 if __name__ == "__main__":

@@ -116,8 +116,8 @@ def digest(span: Span, rules: "Rules | None") -> Digest:
     fingerprint = hash_of(data)
     reader = Reader(span.session_id, span.agent_id)
     if span.kind in files.LINE_KINDS:
-        lines = data.split(b"\n")
-        stored = b"\n".join(lines) if rules and _clean_lines(lines, rules) else data
+        stored = _clean_lines(data, rules) if rules else data
+        lines = stored.split(b"\n")
         if span.only is not None:
             lines = _only_of_projects(lines, span.only)
             stored = b"\n".join(lines)
@@ -209,21 +209,20 @@ def _only_of_projects(lines: "list[bytes]", folders: "frozenset[str]") -> "list[
     return [line if belongs(line) else b"" for line in lines]
 
 
-def _clean_lines(lines: "list[bytes]", rules: Rules) -> bool:
-    """Replace the secrets in these lines; returns whether there were any."""
-    found = False
-    start, size = 0, 0
-    for number, line in enumerate(lines):
-        size += len(line)
-        if size < BLOCK and number + 1 < len(lines):
-            continue
-        if rules.suspects(b"\n".join(lines[start : number + 1])):
-            for index in range(start, number + 1):
-                cleaned = clean_line(lines[index], rules)
-                found = found or cleaned is not lines[index]
-                lines[index] = cleaned
-        start, size = number + 1, 0
-    return found
+def _clean_lines(data: bytes, rules: Rules) -> bytes:
+    """The lines without their secrets; the same object if there are none."""
+    pieces: list[bytes] = []
+    start = done = 0
+    while start < len(data):
+        end = data.find(b"\n", start + BLOCK) + 1 or len(data)
+        block = data[start:end]
+        if rules.suspects(block):
+            cleaned = b"\n".join([clean_line(line, rules) for line in block.split(b"\n")])
+            if cleaned != block:
+                pieces += data[done:start], cleaned
+                done = end
+        start = end
+    return b"".join([*pieces, data[done:]]) if pieces else data
 
 
 def _read_whole(data: bytes, span: Span, reader: Reader) -> "dict[str, Any] | None":

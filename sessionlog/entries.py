@@ -255,7 +255,7 @@ def parts(entry: "Entry", type_: str, message: "Entry") -> list[Part]:
         elif kind == "thinking":
             thoughts.append(_text(block.get("thinking")) or "")
         elif kind in ("tool_use", "server_tool_use"):
-            text = encode_json(block.get("input"))[:EXCERPT].replace("\0", "\u2400")
+            text = _excerpt_of_input(block.get("input"))
             tools.append(("tool_use", _text(block.get("name")), _text(block.get("id")), None, text, None))
         elif kind == "tool_result":
             text = _excerpt(block.get("content"))
@@ -281,6 +281,12 @@ def _kind(entry: "Entry", type_: str, text: str) -> str:
         if text.startswith(beginning):
             return kind
     return "prompt"
+
+
+def _excerpt_of_input(value: "Any") -> str:
+    if isinstance(value, dict):  # a whole file need not be spelled out to be cut
+        value = {key: item[:EXCERPT] if type(item) is str else item for key, item in value.items()}
+    return encode_json(value)[:EXCERPT].replace("\0", "\u2400")  # type: ignore[no-any-return]
 
 
 def _excerpt(content: "Any") -> str | None:

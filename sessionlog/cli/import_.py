@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any
 
 import click
 
-from sessionlog import terminal, transcripts
+from sessionlog import terminal, transcripts, when
 from sessionlog.cli import example
-from sessionlog.cli.common import json_option, print_json
+from sessionlog.cli.common import json_option, print_json, since_option
 
 # Trouble with single lines fills no screen: --json tells of all.
 SHOWN_SKIPS = 20
@@ -18,15 +17,15 @@ SHOWN_SKIPS = 20
 @example(
     "sessionlog import",
     "sessionlog import --dry-run",
-    "sessionlog import ~/backup/.claude/projects --since 2026-10-01",
+    "sessionlog import ~/backup/.claude/projects --since 2w",
 )
 @click.command()
 @click.argument("paths", nargs=-1, metavar="[PATH]…", type=click.Path())
-@click.option("--since", type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]), help="Only files changed since then.")
+@since_option
 @click.option("--dry-run", is_flag=True, help="Tell what is new, and archive nothing.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing unless something was skipped.")
 @json_option
-def command(paths: tuple[str, ...], since: datetime | None, dry_run: bool, quiet: bool, as_json: bool) -> None:
+def command(paths: tuple[str, ...], since: str | None, dry_run: bool, quiet: bool, as_json: bool) -> None:
     """Archive Claude Code's transcripts, before it deletes them.
 
     Without PATH, all of $CLAUDE_CONFIG_DIR or ~/.claude; else these files and folders. Each session goes to the archive
@@ -38,7 +37,9 @@ def command(paths: tuple[str, ...], since: datetime | None, dry_run: bool, quiet
             bar.length = total
             bar.update(done - bar.pos)
 
-        summary = transcripts.run(paths, since=since.timestamp() if since else None, dry_run=dry_run, progress=progress)
+        summary = transcripts.run(
+            paths, since=when.moment(since).timestamp() if since else None, dry_run=dry_run, progress=progress
+        )
         bar.update((bar.length or 0) - bar.pos)
     if as_json:
         print_json(_as_json(summary))
