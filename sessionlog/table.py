@@ -18,14 +18,14 @@ NARROWEST = 8
 GAP = "  "
 
 
-def render(columns: Sequence[str], rows: Iterable[Row], width: int) -> Iterator[str]:
+def render(columns: Sequence[str], rows: Iterable[Row], width: int, narrowest: int = NARROWEST) -> Iterator[str]:
     """The lines of the table: a heading, a rule, the rows; one line for each value if the columns do not fit."""
     rows = iter(rows)
     names = [cell(name) for name in columns]
     first = [[cell(value) for value in row] for row in itertools.islice(rows, MEASURED)]
     cells = itertools.chain(first, ([cell(value) for value in row] for row in rows))
     natural = [max(map(display_width, column)) for column in zip(names, *first, strict=True)]
-    widths = _fitted(natural, width - len(GAP) * (len(natural) - 1))
+    widths = _fitted(natural, width - len(GAP) * (len(natural) - 1), narrowest)
     if widths is None:
         yield from _listed(names, cells, width)
         return
@@ -78,17 +78,17 @@ def _letter_width(letter: str) -> int:
     return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
 
 
-def _fitted(natural: list[int], room: int) -> list[int] | None:
+def _fitted(natural: list[int], room: int, narrowest: int) -> list[int] | None:
     """Widths that fit into the room: the widest columns give way first. None if that leaves too little."""
     excess = sum(natural) - room
     widths = list(natural)
     while excess > 0:
         widest = max(widths)
-        if widest <= NARROWEST:
+        if widest <= narrowest:
             return None
-        second = max((size for size in widths if size < widest), default=NARROWEST)
+        second = max((size for size in widths if size < widest), default=narrowest)
         group = [index for index, size in enumerate(widths) if size == widest]
-        step = min(widest - max(second, NARROWEST), -(-excess // len(group)))
+        step = min(widest - max(second, narrowest), -(-excess // len(group)))
         for index in group:
             taken = min(step, excess)
             widths[index] -= taken

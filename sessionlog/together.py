@@ -37,7 +37,9 @@ def connect(places: Iterable[Place], query: str) -> sqlite3.Connection:
             # What the query does not read is left out: an index may then answer instead of the table.
             values = [column if column in needed else f"NULL AS {column}" for column in columns()[name][1:]]
             parts = [f"SELECT {', '.join(['project', *values])} FROM main.{name}"]
-            parts += [_select(place, values, f"archive_{number}.{name}") for number, place in enumerate(found[:ATTACHED])]
+            parts += [
+                _select(place, values, f"archive_{number}.{name}") for number, place in enumerate(found[:ATTACHED])
+            ]
             connection.execute(f"CREATE TEMP VIEW {name} AS {' UNION ALL '.join(parts)}")
     except BaseException:
         connection.close()

@@ -416,7 +416,7 @@ def test_since_is_a_time_or_its_beginning(place: projects.Place) -> None:
 def test_the_list_tells_how_many_there_are(place: projects.Place) -> None:
     store(place, bash("rm -rf build"))
     text = printed("audit")
-    assert all(name in text for name in NAMES) and "publish  (1)" in text
+    assert all(name in text for name in NAMES) and "or publish: 1\n" in text
     listed = {query["name"]: query["rows"] for query in json.loads(printed("audit", "--json"))}
     assert listed["dangerous-commands"] == 1 and listed["secrets"] == 0
     with closing(reading.connect(place)) as connection:

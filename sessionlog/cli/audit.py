@@ -18,6 +18,9 @@ from sessionlog.projects import Place
 
 # Of one session; --json and --csv list all.
 SHOWN_ROWS = 20
+# Said by the headings, or of use to programs only.
+NOT_SHOWN = ("project", "session_id", "agent_id", "tool_use_id")
+NARROWEST = 4
 
 
 @example(
@@ -84,9 +87,10 @@ def _list(found: list[Place], since: str, form: str | None, wait: bool) -> int:
             print_rows(list(listed[0]), [list(query.values()) for query in listed], form)
     for query in () if form else metadata.queries().values():
         number = counts[query.name]
-        colour = "red" if query.finding and number else None
-        told = click.style(f"{'?' if number is None else format(number, ',')}", fg=colour)
-        click.echo(f"{click.style(query.name, fg='yellow')}  {query.title}  ({told})\n    {query.description}")
+        told = "too many to count quickly" if number is None else f"{number:,}"
+        told = click.style(told, fg="red" if query.finding and number else None)
+        click.echo(f"{click.style(query.name, fg='yellow')}  {query.title}: {told}")
+        click.echo(click.wrap_text(query.description, min(terminal_width(), 120), "    ", "    "))
     return sum(counts[query.name] or 0 for query in metadata.queries().values() if query.finding)
 
 
@@ -103,13 +107,13 @@ def _count(query: Query, found: list[Place], since: str, wait: bool) -> int | No
 
 def _print(rows: list[dict[str, Any]], with_project: bool) -> None:
     """A heading for each project and session, a line for each row, the first of many."""
-    columns = [column for column in rows[0] if column not in ("project", "session_id")]
+    columns = [name for name in rows[0] if name not in NOT_SHOWN and any(row[name] is not None for row in rows)]
     groups = [
         (heading, list(group))
         for heading, group in itertools.groupby(rows, lambda row: (row["project"], row.get("session_id")))
     ]
     shown = [[_told(column, row[column]) for column in columns] for _, group in groups for row in group[:SHOWN_ROWS]]
-    heading, rule, *lines = table.render(columns, shown, terminal_width() - 2)
+    heading, rule, *lines = table.render(columns, shown, max(terminal_width(), 60) - 2, NARROWEST)
     remaining = iter(lines)
     click.secho(f"  {heading}\n  {rule}", dim=True)
     for (project, session_id), group in groups:
