@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from sessionlog import claude_settings, doctor, projects, registration, spool
+from sessionlog import archive, claude_settings, doctor, projects, registration, spool
 from sessionlog.cli.doctor import command
 from sessionlog.client_events import CORE, RECORDED
 from sessionlog.doctor import archives, hooks, machine
@@ -299,13 +299,13 @@ def sql(place: projects.Place, statement: str) -> None:
 
 
 def test_where_and_how_big(recorded: projects.Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert only("archive") == ("ok", "~/.local/share/sessionlog: 1 project, 0.1 MB")
+    assert only("archive") == ("ok", "~/.local/share/sessionlog: 1 project, 0.2 MB")
     monkeypatch.setenv("SESSIONLOG_DB", recorded.db)
     assert only("archive")[1].startswith("~/.local/share/sessionlog/shop-")
 
 
 def test_integrity(recorded: projects.Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert only("integrity") == ("ok", "1 archive checked, schema version 1")
+    assert only("integrity") == ("ok", f"1 archive checked, schema version {archive.SCHEMA_VERSION}")
     monkeypatch.setattr(archives, "QUICK", 1024)
     assert only("integrity") == ("note", "1 archive over 0.0 MB not checked")
     assert only("integrity", full=True)[0] == "ok"
@@ -382,6 +382,12 @@ def test_rejected_payloads_and_damaged_archives(recorded: projects.Place) -> Non
 def test_redaction(recorded: projects.Place, config: str, levels: list[str]) -> None:
     Path(recorded.home, "config.json").write_text(config)
     assert [level for level, _ in told("redaction")] == levels
+
+
+@pytest.mark.parametrize(("config", "level"), [("{}", "ok"), ('{"transcripts": {"raw": true}}', "note")])
+def test_whether_transcripts_keep_their_secrets(recorded: projects.Place, config: str, level: str) -> None:
+    Path(recorded.home, "config.json").write_text(config)
+    assert only("secrets")[0] == level
 
 
 # --- Who can read them ------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import json
 import shutil
 import sqlite3
 import zlib
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +76,7 @@ def archived(place: projects.Place, path: Path, generation: int | None = None) -
 
 def everything(place: projects.Place) -> bytes:
     """All that the archive holds, decompressed: where a secret could hide."""
-    with sqlite3.connect(place.db) as connection:
+    with closing(sqlite3.connect(place.db)) as connection:
         tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         values = [value for table in tables for row in connection.execute(f"SELECT * FROM {table}") for value in row]
         values += [zlib.decompress(data) for (data,) in connection.execute("SELECT data FROM transcript_chunks")]

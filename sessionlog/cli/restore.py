@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import click
 
 from sessionlog import reading, terminal
@@ -27,8 +29,8 @@ def command(session: str, to: str | None, dry_run: bool, project: str | None, ev
     the secrets that were redacted, so that `claude --resume` works again. A file that exists and differs is left alone.
     """
     found = reading.find_session(places(project, everywhere), session)
-    connection = reading.connect(found.place)
-    done = restore(connection, found.session["session_id"], to, dry_run)
+    with closing(reading.connect(found.place)) as connection:
+        done = restore(connection, found.session["session_id"], to, dry_run)
     in_the_way = [file for file in done if file.state == "in the way"]
     if as_json:
         print_json([file._asdict() for file in done])

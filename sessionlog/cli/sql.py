@@ -14,8 +14,8 @@ from sessionlog.cli.rows import form_options, print_rows
 
 @example(
     "sessionlog sql 'SELECT at, command FROM bash_commands WHERE failed ORDER BY at DESC LIMIT 10'",
-    "sessionlog sql --all 'SELECT project, count(*) FROM prompts GROUP BY project' --json",
-    "sessionlog sql -p since 2026-11-01 'SELECT count(*) FROM sessions WHERE started_at >= :since'",
+    "sessionlog sql --all 'SELECT DISTINCT project, model FROM session_usage' --json",
+    "sessionlog sql -p tool Bash 'SELECT at, error FROM tool_calls WHERE tool_name = :tool'",
     "sessionlog sql - < report.sql",
 )
 @click.command()

@@ -28,6 +28,7 @@ def examine(cwd: Path, *, full: bool = False) -> Iterator[Result]:
         ("permissions", privacy.permissions),
         ("redaction", archives.redaction),
         ("transcripts", partial(transcripts.retention, cwd)),
+        ("secrets", transcripts.secrets),
     ]
     for name, check in checks:
         try:

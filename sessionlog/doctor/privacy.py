@@ -12,7 +12,7 @@ from sessionlog import projects, reading
 from sessionlog.doctor.result import Result, short
 
 _OURS = re.compile(
-    r".+-[0-9a-f]{6}\.db(-wal|-shm|\.lock|\.spool|\.damaged-.+)?|(config|registered)\.json|redact\.key.*|rejected",
+    r".+-[0-9a-f]{6}\.db(-wal|-shm|\.lock|\.spool|\.damaged-.+)?|(config|prices|registered)\.json|redact\.key.*|rejected|following",
     re.DOTALL,
 )
 

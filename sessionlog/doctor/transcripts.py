@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from sessionlog import projects, settings
 from sessionlog.claude_settings import in_force as settings_in_force
 from sessionlog.claude_settings import settings_file
 from sessionlog.doctor.result import Result, short
@@ -30,6 +31,16 @@ def retention(cwd: Path) -> Iterator[Result]:
         yield Result("transcripts", "note", text, advice)
     else:
         yield Result("transcripts", "ok", text)
+
+
+def secrets() -> Iterator[Result]:
+    """Whether transcripts are archived with or without their secrets."""
+    home = projects.home_folder()
+    if settings.keeps_transcripts_raw(home):
+        advice = f'Take "raw" out of "transcripts" in {short(Path(home) / "config.json")} to have them taken out.'
+        yield Result("secrets", "note", "transcripts are archived with their secrets, every byte as it was", advice)
+    else:
+        yield Result("secrets", "ok", "transcripts are archived without their secrets")
 
 
 def _cleanup_period(cwd: Path) -> int:
