@@ -20,8 +20,10 @@ from sessionlog.projects import Place
 Row = dict[str, Any]
 
 BLOCKS = " ▏▎▍▌▋▊▉█"
-# The widest bar, and how many tools an overview shows.
 BAR = 40
+# A bar without this much room says nothing.
+SHORTEST = 6
+# How many tools an overview shows.
 TOP = 10
 
 TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
@@ -95,7 +97,7 @@ def _print(by: str, rows: list[Row]) -> None:
     widths = [max(map(len, column)) for column in zip(headings, *cells, strict=True)]
     room = terminal_width() - sum(widths) - 2 * len(widths) - 4
     label = min(label, max(12, room - 10))
-    longest = max(0, min(BAR, room - label))
+    longest = min(BAR, room - label) if room - label >= SHORTEST else 0
     most = max(row[measure] for row in rows)
     heading = "  ".join(name.rjust(width) for name, width in zip(headings, widths, strict=True))
     click.secho(f"{by.ljust(label)}  {heading}", dim=True)
@@ -167,5 +169,5 @@ def _bar(share: float, longest: int) -> str:
         BLOCKS.encode(sys.stdout.encoding or "ascii")
     except (LookupError, UnicodeEncodeError):
         return "#" * round(share * longest)
-    eighths = max(round(share * longest * 8), 1 if share else 0)
+    eighths = max(round(share * longest * 8), 1 if share and longest else 0)
     return BLOCKS[8] * (eighths // 8) + BLOCKS[eighths % 8].strip()
