@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import sqlite3
 import time
+from collections.abc import Iterable
+from contextlib import closing
 from typing import Any
 
-from sessionlog import metadata
+from sessionlog import metadata, reading
 from sessionlog.errors import SessionlogError
 from sessionlog.metadata import Query
+from sessionlog.projects import Place
+
+Row = dict[str, Any]
 
 # A count that takes longer (s) is not worth waiting for in a list.
 PATIENCE = 0.15
@@ -24,7 +29,7 @@ def find(name: str) -> Query:
     return known[name]
 
 
-def ask(connection: sqlite3.Connection, query: Query, since: str = "") -> list[dict[str, Any]]:
+def ask(connection: sqlite3.Connection, query: Query, since: str = "") -> list[Row]:
     """The rows that answer a question."""
     cursor = connection.cursor()
     cursor.row_factory = None
@@ -33,8 +38,28 @@ def ask(connection: sqlite3.Connection, query: Query, since: str = "") -> list[d
     return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
-def count(connection: sqlite3.Connection, query: Query, since: str = "", patience: float = PATIENCE) -> int | None:
-    """How many rows answer a question; None if that takes too long to find out."""
+def ask_all(places: Iterable[Place], query: Query, since: str = "") -> list[Row]:
+    """The rows of all these archives, each with its project."""
+    rows: list[Row] = []
+    for place in places:
+        with closing(reading.connect(place)) as connection:
+            rows += [{"project": place.project, **row} for row in ask(connection, query, since)]
+    return rows
+
+
+def counts(places: Iterable[Place], since: str = "", patience: float = PATIENCE) -> dict[str, int | None]:
+    """How many rows each question finds in all these archives; None if that takes too long to find out."""
+    found: dict[str, int | None] = dict.fromkeys(metadata.queries(), 0)
+    for place in places:
+        with closing(reading.connect(place)) as connection:
+            for name, query in metadata.queries().items():
+                before = found[name]
+                number = None if before is None else _count(connection, query, since, patience)
+                found[name] = None if before is None or number is None else before + number
+    return found
+
+
+def _count(connection: sqlite3.Connection, query: Query, since: str, patience: float) -> int | None:
     deadline = time.monotonic() + patience
     cursor = connection.cursor()
     cursor.row_factory = None

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import itertools
 import os
-from contextlib import closing
 from typing import Any
 
 import click
 
-from sessionlog import audit, metadata, reading, table, terminal
+from sessionlog import audit, metadata, table, terminal
 from sessionlog.cli import example
-from sessionlog.cli.common import places, print_json, project_options, since_option
+from sessionlog.cli.common import places, project_options, since_option
 from sessionlog.cli.rows import form_options, print_rows, terminal_width
-from sessionlog.metadata import Query
-from sessionlog.projects import Place
 
 # Of one session; --json and --csv list all.
 SHOWN_ROWS = 20
@@ -34,7 +31,11 @@ NARROWEST = 4
 @since_option
 @project_options
 @form_options("json", "csv")
-@click.option("--fail-if-any", is_flag=True, help="End with 1 if there is a row; without NAME, of any with findings.")
+@click.option(
+    "--fail-if-any",
+    is_flag=True,
+    help="End with 1 if there is a row; without NAME, if any question about risks has one.",
+)
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -53,59 +54,42 @@ def command(
     found = places(project, everywhere)
     # One project that has nothing yet is an error that says what to do; among many it is nothing.
     found = found if len(found) == 1 and query else [place for place in found if os.path.exists(place.db)]
-    rows = (
-        _answer(query, found, since or "", form, everywhere) if query else _list(found, since or "", form, fail_if_any)
-    )
-    if fail_if_any and rows:
+    if query:
+        rows = audit.ask_all(found, query, since or "")
+        _print_answer(rows, form, everywhere)
+        findings = len(rows)
+    else:
+        counts = audit.counts(found, since or "", *([float("inf")] if fail_if_any else []))
+        _print_list(counts, form)
+        findings = sum(counts[query.name] or 0 for query in metadata.queries().values() if query.finding)
+    if fail_if_any and findings:
         ctx.exit(1)
 
 
-def _answer(query: Query, found: list[Place], since: str, form: str | None, with_project: bool) -> int:
-    rows: list[dict[str, Any]] = []
-    for place in found:
-        with closing(reading.connect(place)) as connection:
-            rows += [{"project": place.project, **row} for row in audit.ask(connection, query, since)]
+def _print_list(counts: dict[str, int | None], form: str | None) -> None:
+    queries = metadata.queries().values()
+    listed = [{**query._asdict(), "rows": counts[query.name]} for query in queries]
     if form:
-        print_rows(list(rows[0]) if rows else ["project"], (tuple(row.values()) for row in rows), form)
-    elif rows:
-        _print(rows, with_project)
-    else:
-        click.secho("Nothing found.", fg="green")
-    return len(rows)
-
-
-def _list(found: list[Place], since: str, form: str | None, wait: bool) -> int:
-    """Print what one may ask; returns how many findings there are. Only with `wait` is a slow count waited for."""
-    counts: dict[str, int | None] = {}
-    for query in metadata.queries().values():
-        counts[query.name] = _count(query, found, since, wait)
-    if form:
-        listed = [{**query._asdict(), "rows": counts[query.name]} for query in metadata.queries().values()]
-        if form == "json":
-            print_json(listed)
-        else:
-            print_rows(list(listed[0]), [list(query.values()) for query in listed], form)
-    for query in () if form else metadata.queries().values():
+        print_rows(list(listed[0]), [list(query.values()) for query in listed], form)
+        return
+    for query in queries:
         number = counts[query.name]
         told = "too many to count quickly" if number is None else f"{number:,}"
         told = click.style(told, fg="red" if query.finding and number else None)
         click.echo(f"{click.style(query.name, fg='yellow')}  {query.title}: {told}")
         click.echo(click.wrap_text(query.description, min(terminal_width(), 120), "    ", "    "))
-    return sum(counts[query.name] or 0 for query in metadata.queries().values() if query.finding)
 
 
-def _count(query: Query, found: list[Place], since: str, wait: bool) -> int | None:
-    total = 0
-    for place in found:
-        with closing(reading.connect(place)) as connection:
-            number = audit.count(connection, query, since, *([float("inf")] if wait else []))
-        if number is None:
-            return None
-        total += number
-    return total
+def _print_answer(rows: list[audit.Row], form: str | None, with_project: bool) -> None:
+    if form:
+        print_rows(list(rows[0]) if rows else ["project"], (tuple(row.values()) for row in rows), form)
+    elif rows:
+        _print_sessions(rows, with_project)
+    else:
+        click.secho("Nothing found.", fg="green")
 
 
-def _print(rows: list[dict[str, Any]], with_project: bool) -> None:
+def _print_sessions(rows: list[audit.Row], with_project: bool) -> None:
     """A heading for each project and session, a line for each row, the first of many."""
     columns = [name for name in rows[0] if name not in NOT_SHOWN and any(row[name] is not None for row in rows)]
     groups = [
