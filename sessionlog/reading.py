@@ -140,6 +140,18 @@ def events(connection: sqlite3.Connection, session_id: str) -> Iterator[Row]:
     yield from connection.execute("SELECT * FROM events WHERE session_id = ? ORDER BY at, id", (session_id,))
 
 
+def events_around(connection: sqlite3.Connection, row: Row, count: int) -> list[Row]:
+    """The events just before and after one, of the same session, in order."""
+    near = []
+    for order, sign in (("DESC", "<"), ("ASC", ">")):
+        near += connection.execute(
+            f"SELECT * FROM events WHERE session_id = :session_id AND (at, id) {sign} (:at, :id) "
+            f"ORDER BY at {order}, id {order} LIMIT :count",
+            {"session_id": row["session_id"], "at": row["at"], "id": row["id"], "count": count},
+        ).fetchall()
+    return sorted([*near, row], key=lambda event: (event["at"], event["id"]))
+
+
 def as_json(row: Row) -> Row:
     """An event for machines: what the archive knows, and the payload as it came."""
     return {"id": row["id"], "at": row["at"], "event": row["event"], "via": row["via"], "payload": event.rebuild(row)}

@@ -598,5 +598,6 @@ def test_cleaning_twice_is_cleaning_once_and_keeps_the_shape(tmp_path_factory, v
 def test_the_cheap_test_misses_nothing(tmp_path_factory, text, ensure_ascii):
     rules = Rules(str(tmp_path_factory.getbasetemp()))
     data = json.dumps({"a": text}, ensure_ascii=ensure_ascii).encode("utf-8", "surrogatepass")
-    found = kinds(rules.clean(text, BUILT_IN))
-    assert {*found} - {*kinds(text)} <= {detector.kind for detector in rules.suspects(data)}
+    # One by one: where secrets are glued together, the marker of the first may uncover the second.
+    finders = {detector for detector in BUILT_IN if rules.clean_text(text, (detector,)) != text}
+    assert finders <= {*rules.suspects(data)}

@@ -27,6 +27,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "path": ("path", "Print where the archive of this project is."),
     "restore": ("restore", "Write the transcripts of a session back to where Claude Code looks for them."),
     "schema": ("schema", "Print the tables, views and columns of an archive with what they mean."),
+    "search": ("search", "Search everything that was recorded."),
     "sessions": ("sessions", "List recorded sessions, newest first."),
     "show": ("show", "Show one session."),
     "sql": ("sql", "Ask in SQL, over one project or all of them; nothing can be changed."),

@@ -1,0 +1,172 @@
+"""sessionlog search."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import os
+import re
+import sqlite3
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+import click
+
+from sessionlog import reading, search, terminal
+from sessionlog.cli import example
+from sessionlog.cli.common import When, json_option, places, print_json, project_options, since_option
+from sessionlog.errors import SessionlogError
+from sessionlog.event import rebuild
+from sessionlog.projects import Place
+
+
+@example(
+    "sessionlog search 折扣",
+    'sessionlog search "connection refused" --failed --since 7d',
+    "sessionlog search threading.Lock --file '*.py' --all",
+    "sessionlog search 'deploy* -staging' --tool Bash --context 2",
+    "sessionlog search --regex 'TODO\\(\\w+\\)' --json",
+)
+@click.command(context_settings={"ignore_unknown_options": True})  # a question may begin with -not
+@click.argument("query", nargs=-1, required=True)
+@project_options
+@click.option("--session", metavar="ID", help="In this session; the start of its id is enough.")
+@click.option("--tool", help="Calls of this tool, such as Bash.")
+@click.option("--event", help="Events of this name, such as UserPromptSubmit.")
+@click.option("--file", metavar="GLOB", help="Calls on these files, such as 'src/*.py'.")
+@since_option
+@click.option("--until", type=When(), help="Only what happened before then.")
+@click.option("--branch", help="Sessions on this git branch.")
+@click.option("--agent", metavar="ID|TYPE", help="What this sub-agent, or this type of them, did.")
+@click.option("--role", type=click.Choice(["user", "assistant", "tool", "system"]), help="Who said or did it.")
+@click.option("--failed", is_flag=True, help="Only what failed.")
+@click.option("--best", is_flag=True, help="Best match first, instead of newest.")
+@click.option("--substring", is_flag=True, help="Look for the exact characters, anywhere; slower.")
+@click.option("--regex", is_flag=True, help="Look for a regular expression; slower.")
+@click.option("-n", "--limit", default=20, show_default=True, help="How many hits; 0 for all.")
+@click.option("-C", "--context", default=0, metavar="N", help="Show N events before and after each hit.")
+@json_option
+def command(
+    query: tuple[str, ...],
+    project: str | None,
+    everywhere: bool,
+    best: bool,
+    substring: bool,
+    regex: bool,
+    limit: int,
+    context: int,
+    as_json: bool,
+    **filters: Any,
+) -> None:
+    """Search prompts, answers, commands, files, edits, output and errors.
+
+    Words must all occur; "a phrase", prefix*, one OR another, and -not are understood. Chinese, Japanese and Korean are
+    found from one character on, identifiers by their parts.
+    """
+    wanted = search.Filters(**filters)
+    question = " ".join(query)
+    found = [place for place in places(project, everywhere) if os.path.exists(place.db)]
+    hits = _merged([_hits(place, question, wanted, best, substring, regex) for place in found], best)
+    shown = 0
+    listed = []
+    for hit in itertools.islice(hits, limit or None):
+        shown += 1
+        if as_json:
+            listed.append(_as_json(hit))
+        else:
+            _print(hit, everywhere, context)
+    if as_json:
+        print_json(listed)
+    elif not shown:
+        raise SessionlogError(f"nothing found for {question!r}{_hint(question, everywhere)}")
+
+
+def _hint(question: str, everywhere: bool) -> str:
+    if re.search(r"(^|\s)-\w", question):
+        return """; -word means "without word": put code into double quotes, as in '"ls -la"'"""
+    return "" if everywhere else " in this project; --all looks in all of them"
+
+
+def _hits(
+    place: Place, question: str, filters: search.Filters, best: bool, substring: bool, regex: bool
+) -> Iterator[search.Hit]:
+    if substring or regex:
+        try:
+            pattern = re.compile(question if regex else re.escape(question))
+        except re.error as error:
+            raise SessionlogError(f"{question!r} is not a regular expression: {error}") from None
+        return search.scan(place, pattern, filters)
+    return search.find(place, question, filters, best_first=best, progress=_Bar(place).show)
+
+
+class _Bar:
+    """A progress bar for an index that takes long; a short one shows nothing."""
+
+    LONG = 5000
+
+    def __init__(self, place: Place) -> None:
+        self.label = f"Indexing {place.name}"
+        self.bar: Any = None
+
+    def show(self, done: int, total: int) -> None:
+        if total < self.LONG:
+            return
+        if self.bar is None:
+            self.bar = click.progressbar(length=total, label=self.label, width=30, file=sys.stderr)
+        self.bar.update(done - self.bar.pos)
+        if done >= total:
+            self.bar.render_finish()
+
+
+def _merged(streams: list[Iterator[search.Hit]], best: bool) -> Iterator[search.Hit]:
+    if best or len(streams) == 1:  # scores of different archives cannot be compared
+        return itertools.chain.from_iterable(streams)
+    return heapq.merge(*streams, key=lambda hit: str(hit.row["at"]), reverse=True)
+
+
+def _print(hit: search.Hit, with_project: bool, context: int) -> None:
+    row = hit.row
+    kind = row["tool_name"] or (row["kind"] if hit.is_message else row["event"])
+    project = f"  {terminal.safe(os.path.basename(hit.place.project))}" if with_project else ""
+    click.echo(
+        click.style(terminal.safe(row["session_id"][:8]), fg="yellow")
+        + click.style(f" {hit.name}", dim=True)
+        + f"  {terminal.local_time(row['at'] or '')}  "
+        + click.style(terminal.one_line(kind, 20), fg="cyan")
+        + click.style(f" {hit.field}", dim=True)
+        + project
+    )
+    if context and not hit.is_message:
+        with closing(reading.connect(hit.place)) as archive:
+            _print_context(archive, hit, context)
+    click.echo(f"    {_highlighted(hit)}")
+
+
+def _print_context(archive: sqlite3.Connection, hit: search.Hit, context: int) -> None:
+    near = reading.events_around(archive, hit.row, context)
+    for line in terminal.lines(near):
+        click.secho(f"      {terminal.local_time(line.at, '%H:%M:%S')}  {line.kind:<12}{line.text}", dim=True)
+
+
+def _highlighted(hit: search.Hit) -> str:
+    pieces, end = [], 0
+    for start, stop in hit.marks:
+        pieces.append(terminal.safe(hit.snippet[end:start]))
+        pieces.append(click.style(terminal.safe(hit.snippet[start:stop]), fg="red", bold=True))
+        end = stop
+    return "".join(pieces) + terminal.safe(hit.snippet[end:])
+
+
+def _as_json(hit: search.Hit) -> dict[str, Any]:
+    row = hit.row
+    common = {
+        "project": hit.place.project,
+        "session_id": row["session_id"],
+        "hit": hit.name,
+        "at": row["at"],
+        "field": hit.field,
+        "snippet": hit.snippet,
+    }
+    return common | ({"message": row} if hit.is_message else {"event": row["event"], "payload": rebuild(row)})

@@ -1,0 +1,194 @@
+"""Asking the archive: full text by the index, or a scan for a substring or a regular expression."""
+
+from __future__ import annotations
+
+import heapq
+import re
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from fnmatch import fnmatchcase
+from typing import Any, NamedTuple
+
+from sessionlog import reading
+from sessionlog.projects import Place
+from sessionlog.search import index, words
+
+Row = dict[str, Any]
+
+_LAST_KEY = 2**63 - 1
+SNIPPET = 160
+
+
+class Filters(NamedTuple):
+    """What a hit must be, beside holding the words."""
+
+    session: str | None = None
+    tool: str | None = None
+    event: str | None = None
+    file: str | None = None
+    since: str | None = None
+    until: str | None = None
+    branch: str | None = None
+    agent: str | None = None
+    role: str | None = None
+    failed: bool = False
+
+
+NO_FILTERS = Filters()
+
+
+class Hit(NamedTuple):
+    """A moment in a session that answers the question."""
+
+    place: Place
+    row: Row  # of `events` or of `messages`
+    is_message: bool
+    field: str  # where the words stand: said, input, path, code or output
+    snippet: str
+    marks: list[tuple[int, int]]  # what to highlight in the snippet
+
+    @property
+    def name(self) -> str:
+        """How to ask for this moment: e12 is an event, m34 a message."""
+        return f"{'m' if self.is_message else 'e'}{self.row['id']}"
+
+
+def find(
+    place: Place,
+    question: str,
+    filters: Filters = NO_FILTERS,
+    *,
+    best_first: bool = False,
+    progress: index.Progress | None = None,
+) -> Iterator[Hit]:
+    """The hits for a question of words, newest or best first."""
+    groups = words.terms(question)
+    if not groups and question.strip():  # nothing but punctuation: no index knows it
+        yield from scan(place, re.compile(re.escape(question.strip())), filters)
+        return
+    with closing(reading.connect(place)) as archive:
+        index.catch_up(place, archive, progress)
+        index.attach(place, archive)
+        found = _by_index(archive, words.expression(groups, _tags(filters)), filters, best_first)
+        yield from _hits(place, archive, found, words.pattern(groups), filters)
+
+
+def scan(place: Place, pattern: re.Pattern[str], filters: Filters = NO_FILTERS) -> Iterator[Hit]:
+    """The hits of a pattern, newest first, by looking at everything."""
+
+    def holds(row: Row, is_message: bool) -> bool:
+        document = _document(row, is_message)
+        return (
+            document is not None
+            and all(_has_tag(document, tag) for tag in _tags(filters))
+            and any(pattern.search(text) for text in document.fields.values())
+        )
+
+    with closing(reading.connect(place)) as archive:
+        found = ((row, is_message) for row, is_message in _everything(archive, filters) if holds(row, is_message))
+        yield from _hits(place, archive, found, pattern, filters)
+
+
+def _by_index(
+    archive: sqlite3.Connection, expression: str, filters: Filters, best_first: bool
+) -> Iterator[tuple[Row, bool]]:
+    order = "bm25(words, 10, 5, 5, 2, 1, 0)" if best_first else "words.rowid DESC"
+    earliest = index.key_of_time(filters.since) if filters.since else 0
+    latest = index.key_of_time(filters.until) if filters.until else _LAST_KEY
+    documents = archive.execute(
+        "SELECT event_id, message_id FROM search.words AS words "
+        "JOIN search.documents AS documents ON documents.key = words.rowid "
+        f"WHERE words MATCH ? AND words.rowid >= ? AND words.rowid < ? ORDER BY {order}",
+        (expression, earliest, latest),
+    )
+    for document in documents:
+        is_message = document["event_id"] is None
+        table, row_id = ("messages", document["message_id"]) if is_message else ("events", document["event_id"])
+        row = archive.execute(f"SELECT * FROM {table} WHERE id = ?", (row_id,)).fetchone()
+        if row:  # else it was pruned since
+            yield row, is_message
+
+
+def _everything(archive: sqlite3.Connection, filters: Filters) -> Iterator[tuple[Row, bool]]:
+    """All events and messages, newest first."""
+
+    def table(name: str) -> Iterator[tuple[Row, bool]]:
+        query = f"SELECT * FROM {name} WHERE at >= ? AND at < ? ORDER BY at DESC"
+        for row in archive.execute(query, (filters.since or "", filters.until or "~")):
+            yield row, name == "messages"
+
+    return heapq.merge(table("events"), table("messages"), key=lambda found: str(found[0]["at"]), reverse=True)
+
+
+def _hits(
+    place: Place,
+    archive: sqlite3.Connection,
+    found: Iterator[tuple[Row, bool]],
+    pattern: re.Pattern[str] | None,
+    filters: Filters,
+) -> Iterator[Hit]:
+    """What was found, less what the filters without an index refuse, and each tool call once."""
+    branches = _sessions_of_branch(archive, filters.branch) if filters.branch else None
+    calls: set[tuple[str, str]] = set()
+    for row, is_message in found:
+        if filters.file and not _is_file(row, filters.file):
+            continue
+        if branches is not None and row["session_id"] not in branches:
+            continue
+        if row["tool_use_id"]:
+            call = (row["session_id"], row["tool_use_id"])
+            if call in calls:
+                continue
+            calls.add(call)
+        document = _document(row, is_message)
+        if document:
+            yield Hit(place, row, is_message, *_snippet(document, pattern))
+
+
+def _document(row: Row, is_message: bool) -> index.Document | None:
+    return index.document_of_message(row) if is_message else index.document_of_event(row)
+
+
+def _tags(filters: Filters) -> list[words.Term]:
+    """The filters that the index knows. Ids may be shortened."""
+    tags = []
+    for name in ("session", "agent", "tool", "event", "role"):
+        value = getattr(filters, name)
+        if value:
+            tags.append(words.Term(words.tag(name, value), prefix=name in ("session", "agent")))
+    if filters.failed:
+        tags.append(words.Term("failed"))
+    return tags
+
+
+def _has_tag(document: index.Document, tag: words.Term) -> bool:
+    return any(own == tag.text or (tag.prefix and own.startswith(tag.text)) for own in document.tags)
+
+
+def _is_file(row: Row, pattern: str) -> bool:
+    """Whether the file of a hit matches: `cart.py` anywhere, `src/*.py` at the end, `/home/*` as a whole."""
+    path = row.get("file_path")
+    return isinstance(path, str) and (fnmatchcase(path, pattern) or fnmatchcase(path, f"*/{pattern}"))
+
+
+def _sessions_of_branch(archive: sqlite3.Connection, branch: str) -> set[str]:
+    rows = archive.execute("SELECT DISTINCT session_id FROM messages WHERE git_branch = ?", (branch,))
+    return {row["session_id"] for row in rows}
+
+
+def _snippet(document: index.Document, pattern: re.Pattern[str] | None) -> tuple[str, str, list[tuple[int, int]]]:
+    """The field that holds the words, a piece of it around them, and where they are in the piece."""
+    for field, text in document.fields.items():
+        match = pattern.search(text) if pattern and text else None
+        if match:
+            start = max(0, match.start() - SNIPPET // 3)
+            piece = " ".join(text[start : match.end() + SNIPPET].split())
+            marks = [(found.start(), found.end()) for found in pattern.finditer(piece)] if pattern else []
+            return (
+                field,
+                ("…" if start else "") + piece,
+                [(begin + bool(start), end + bool(start)) for begin, end in marks],
+            )
+    field, text = next(((field, text) for field, text in document.fields.items() if text), ("said", ""))
+    return field, " ".join(text[:SNIPPET].split()), []

@@ -1,0 +1,112 @@
+"""How text becomes words, for the index and for the question alike, and how a question becomes an FTS5 expression.
+
+SQLite's own tokenizer takes a run of Chinese for one word, so that nothing inside it is found. Here each character of
+Chinese, Japanese and Korean stands alone, and a run of them in a question is a phrase. `getUserName` is one word, and
+its parts are words too; `snake_case` and `threading.Lock` are split by the tokenizer and asked for as phrases.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+_CJK = (
+    "\u1100-\u11ff\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3031-\u3035\u3040-\u30ff\u3100-\u312f\u3130-\u318f"
+    "\u31a0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uffdc"
+    "\U0001b000-\U0001b16f\U00020000-\U0003ffff"
+)
+_CJK_CHARACTER = re.compile(f"([{_CJK}])")
+_CAMEL_WORD = re.compile(
+    r"(?<![A-Za-z0-9])[A-Za-z0-9]*?[a-z0-9][A-Z][A-Za-z0-9]*|(?<![A-Za-z0-9])[A-Z]{2,}[a-z][A-Za-z0-9]*"
+)
+_CAMEL_JOINT = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_TERM = re.compile(r'(?P<not>-?)(?:"(?P<phrase>[^"]*)"?|(?P<word>[^\s"]+))(?P<prefix>\*?)')
+
+
+class Term(NamedTuple):
+    """One thing that is asked for."""
+
+    text: str
+    prefix: bool = False
+    negated: bool = False
+
+
+def segment(text: str) -> str:
+    """The text as it goes into the index."""
+    if not text.isascii():
+        text = _CJK_CHARACTER.sub(r" \1 ", text)
+    compounds = set(_CAMEL_WORD.findall(text))
+    if compounds:
+        # Behind the text, so that phrases in the text itself stay phrases. Sorted: the same text, the same index.
+        text += "\n" + "\n".join(_CAMEL_JOINT.sub(" ", word) for word in sorted(compounds))
+    return text
+
+
+def terms(question: str) -> list[list[Term]]:
+    """What is asked for: all of the groups, and of each group any term (`a OR b`)."""
+    groups: list[list[Term]] = []
+    join = False
+    for match in _TERM.finditer(question):
+        text = match["phrase"] if match["phrase"] is not None else match["word"]
+        if match["word"] == "OR" and not match["not"]:
+            join = bool(groups)
+            continue
+        prefix = bool(match["prefix"])
+        if match["word"] and match["word"].endswith("*"):  # the pattern of a word takes its stars along
+            text, prefix = text.rstrip("*"), True
+        term = Term(text, prefix, bool(match["not"]))
+        if not tokens(text):
+            continue
+        if join and not term.negated and not groups[-1][0].negated:
+            groups[-1].append(term)
+        else:
+            groups.append([term])
+        join = False
+    return groups
+
+
+def tokens(text: str) -> list[str]:
+    """The words that FTS5 makes of a text: runs of letters and digits, each CJK character by itself."""
+    spaced = text if text.isascii() else _CJK_CHARACTER.sub(r" \1 ", text)
+    return re.findall(r"[^\W_]+", spaced)
+
+
+def expression(groups: list[list[Term]], tags: list[Term]) -> str:
+    """The FTS5 expression for a question. Whatever people type, it is a quoted string in it: no syntax can go wrong."""
+    wanted = [" OR ".join(map(_fts, group)) for group in groups if not group[0].negated]
+    unwanted = [_fts(group[0]) for group in groups if group[0].negated]
+    # Every document has the tag `any`, so that a question may consist of filters, or of what is not wanted.
+    required = [f"tags : {_fts(tag)}" for tag in (tags or ([] if wanted else [Term("any")]))]
+    positive = " AND ".join(f"({part})" for part in (*wanted, *required))
+    return f"({positive}) NOT ({' OR '.join(unwanted)})" if unwanted else positive
+
+
+def tag(*words: str) -> str:
+    """A filter as the index holds it: the phrase `tool bash` in the column `tags`."""
+    return " ".join(token.lower() for word in words for token in tokens(word))
+
+
+def pattern(groups: list[list[Term]]) -> re.Pattern[str] | None:
+    """What to highlight: the wanted words where they stand in the original text."""
+    found = [_highlight(term) for group in groups for term in group if not term.negated]
+    return re.compile("|".join(sorted(found, key=len, reverse=True)), re.IGNORECASE) if found else None
+
+
+def _fts(term: Term) -> str:
+    readings = [tokens(term.text)]
+    parts = tokens(_CAMEL_JOINT.sub(" ", term.text))
+    if parts != readings[0]:
+        readings.append(parts)
+    star = " *" if term.prefix else ""
+    return " OR ".join(f'"{" ".join(words)}"{star}' for words in readings)
+
+
+def _highlight(term: Term) -> str:
+    words = tokens(term.text)
+    body = r"[\W_]*".join(re.escape(word) for word in words)
+    start = r"(?<![^\W_])" if not _CJK_CHARACTER.match(words[0]) else ""
+    end = r"(?![^\W_])" if not term.prefix and not _CJK_CHARACTER.match(words[-1]) else ""
+    parts = _CAMEL_JOINT.split(term.text)
+    if len(parts) > 1:
+        start = end = ""
+    return f"{start}{body}{end}"

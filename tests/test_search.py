@@ -1,0 +1,232 @@
+"""Everything that was recorded can be found, and any question may be asked."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from sessionlog import archive, migrate, projects, search
+from sessionlog.cli import cli
+from sessionlog.event import normalise
+from sessionlog.search import index, words
+from tests.conftest import PAYLOAD_FILES, Hook
+from tests.test_hook import prompt, tool
+
+CORPUS = [
+    "请帮我写一个按钮组件，并修复购物车的折扣计算。数据库连接超时。",
+    "ボタンコンポーネントを作成してください。テストが失敗しました。",
+    "버튼 컴포넌트를 만들어 주세요. 테스트 실패",
+    "混合 mixed 文本 with threading.Lock and snake_case_name，还有 camelCaseName。",
+    "import { HTTPServer, parseURL } from './net/http2Server'; const x2y = getUserName(user_id)",
+    "Café naïve über; résumé.pdf /etc/nginx/nginx.conf v1.2.3 ERR_CONNECTION_REFUSED 0xDEADBEEF",
+]
+
+
+def fill(place: projects.Place, payloads: list[dict[str, Any]], start: int = 1_794_793_274_000) -> None:
+    connection = archive.open_for_writing(place)
+    for number, payload in enumerate(payloads):
+        archive.append(connection, normalise(payload, at_ms=start + number * 20_000, via="test"), start)
+    connection.close()
+
+
+def found(place: projects.Place, question: str, **filters: Any) -> list[int]:
+    return [hit.row["id"] for hit in search.find(place, question, search.Filters(**filters))]
+
+
+@pytest.fixture
+def corpus(place: projects.Place) -> projects.Place:
+    fill(place, [prompt(text) for text in CORPUS])
+    return place
+
+
+def substrings(text: str, length: int) -> set[str]:
+    runs = re.findall(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]+", text)
+    return {run[start : start + length] for run in runs for start in range(len(run) - length + 1)}
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 5])
+def test_every_piece_of_chinese_japanese_and_korean_is_found(corpus: projects.Place, length: int) -> None:
+    pieces = {piece for text in CORPUS for piece in substrings(text, length)}
+    assert len(pieces) > 30
+    for piece in pieces:
+        expected = [number for number, text in enumerate(CORPUS, 1) if piece in text]
+        assert sorted(found(corpus, piece)) == expected, piece
+
+
+def test_every_identifier_and_its_parts_are_found(corpus: projects.Place) -> None:
+    for number, text in enumerate(CORPUS, 1):
+        for identifier in re.findall(r"\b[^\W\d]\w*(?:\.\w+)*", text):
+            assert number in found(corpus, identifier), identifier
+            assert number in found(corpus, identifier.lower()), identifier
+    for part in (
+        "camel",
+        "case",
+        "name",
+        "Server",
+        "HTTP",
+        "parse",
+        "URL",
+        "user",
+        "getUser",
+        "UserName",
+        "snake",
+        "Lock",
+    ):
+        assert found(corpus, part), part
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("alpha", [1, 2, 3]),
+        ("alpha beta", [1, 2]),
+        ('"alpha beta"', [1]),
+        ("beta OR gamma", [1, 2, 3]),
+        ("alpha -beta", [3]),
+        ("alpha -beta -gamma", []),
+        ("-beta", [3]),
+        ("alp*", [1, 2, 3]),
+        ('"alpha be"*', [1]),
+        ("ALPHA", [1, 2, 3]),
+        ("alpha OR", [1, 2, 3]),
+        ("OR alpha", [1, 2, 3]),
+        ("delta", []),
+        ("-> x", []),
+    ],
+)
+def test_the_language_of_questions(place: projects.Place, question: str, expected: list[int]) -> None:
+    fill(place, [prompt("alpha beta"), prompt("beta, then alpha"), prompt("alpha gamma")])
+    assert sorted(found(place, question)) == expected
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(question=st.text(max_size=30) | st.text(st.sampled_from('ab"*-+^:(){}[]OR ANDNEAR按\0\ud800'), max_size=20))
+def test_any_question_is_safe(corpus: projects.Place, question: str) -> None:
+    list(search.find(corpus, question))
+
+
+def test_newest_first_and_within_limits_of_time(place: projects.Place) -> None:
+    fill(place, [prompt(f"word {number}") for number in range(5)])
+    assert found(place, "word") == [5, 4, 3, 2, 1]
+    middle = list(search.find(place, "word"))[2].row["at"]
+    assert found(place, "word", since=middle) == [5, 4, 3]
+    assert found(place, "word", until=middle) == [2, 1]
+
+
+def test_best_first(place: projects.Place) -> None:
+    fill(place, [prompt("lock lock lock"), tool(1, tool_response={"stdout": "lock " + "other " * 200})])
+    assert [hit.row["id"] for hit in search.find(place, "lock", best_first=True)] == [1, 2]
+
+
+@pytest.fixture
+def recorded(place: projects.Place) -> projects.Place:
+    fill(place, [json.loads(path.read_bytes()) for path in PAYLOAD_FILES])
+    return place
+
+
+@pytest.mark.parametrize(
+    ("question", "filters", "where"),
+    [
+        ("按钮", {}, "said"),
+        ("hello.py", {"tool": "Edit"}, "path"),
+        ("nonexistent", {"failed": True}, "input"),
+        ("hello", {"file": "hello.py", "tool": "Write"}, "path"),
+        ("hello", {"file": "/home/*/hello.py", "tool": "Write"}, "path"),
+        ("from-subagent", {"agent": "af79", "event": "PostToolUse"}, "input"),
+        ("from-subagent", {"agent": "general-purpose", "role": "tool", "event": "PostToolUse"}, "input"),
+        ("完成了", {"role": "assistant"}, "said"),
+        ("SQLite", {"session": "c684", "event": "PostToolUse"}, "input"),
+        ("世界", {"tool": "Bash"}, "output"),
+    ],
+)
+def test_filters(recorded: projects.Place, question: str, filters: dict[str, Any], where: str) -> None:
+    hits = list(search.find(recorded, question, search.Filters(**filters)))
+    assert [hit.field for hit in hits] == [where]
+    (hit,) = hits
+    assert [hit.snippet[start:end].lower() for start, end in hit.marks], "the words are marked"
+    scanned = list(search.scan(recorded, re.compile(re.escape(question)), search.Filters(**filters)))
+    assert hit.name in [other.name for other in scanned], "a scan finds it too"
+
+
+def test_a_filter_that_fits_nothing_finds_nothing(recorded: projects.Place) -> None:
+    for filters in (
+        {"tool": "Grep"},
+        {"failed": True, "tool": "Write"},
+        {"branch": "no"},
+        {"file": "*.rs"},
+        {"session": "zz"},
+    ):
+        assert found(recorded, "hello", **filters) == []
+
+
+def test_the_index_catches_up(hook: Hook, place: projects.Place) -> None:
+    hook(prompt("first"))
+    assert len(found(place, "first")) == 1
+    hook(prompt("second"))
+    assert len(found(place, "second")) == 1
+    assert found(place, "third") == []
+
+
+@pytest.mark.parametrize("damage", ["deleted", "garbage", "another version", "another archive"])
+def test_an_index_that_does_not_fit_is_made_anew(hook: Hook, place: projects.Place, damage: str) -> None:
+    hook(prompt("first"))
+    assert len(found(place, "first")) == 1
+    path = Path(index.path_of(place))
+    if damage == "deleted":
+        index.forget(place)
+    elif damage == "garbage":
+        path.write_bytes(b"garbage" * 1000)
+    elif damage == "another version":
+        subprocess.run(["sqlite3", str(path), "PRAGMA user_version = 99"], check=True)
+    else:
+        for ending in ("", "-wal", "-shm"):
+            Path(place.db + ending).unlink(missing_ok=True)
+        migrate.open_new_or_outdated(place, 1).close()
+        hook(prompt("first"))
+    assert len(found(place, "first")) == 1
+
+
+def test_many_searches_at_once_index_everything_once(place: projects.Place) -> None:
+    fill(place, [tool(number) for number in range(1500)])
+    command = [sys.executable, "-m", "sessionlog", "search", "echo", "-n", "0", "--json"]
+    processes = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(4)]
+    counts = [len(json.loads(process.communicate()[0])) for process in processes]
+    assert counts == [1500] * 4
+
+
+def test_the_index_is_private(hook: Hook, place: projects.Place) -> None:
+    hook(prompt("x"))
+    found(place, "x")
+    assert os.stat(index.path_of(place)).st_mode & 0o777 == 0o600
+
+
+def run(*arguments: str) -> str:
+    done = CliRunner().invoke(cli, ["search", *arguments], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def test_the_command(recorded: projects.Place) -> None:
+    assert "请帮我写一个按钮组件" in run("按钮")
+    assert "$ python3 hello.py && ls -la" in run('"ls -la"', "-C", "1")
+    (hit,) = json.loads(run("完成了", "--json"))
+    assert hit["session_id"].startswith("f0b8") and hit["payload"]["hook_event_name"] == "Stop"
+    assert "nonexistent" in run("--regex", r"no\w+tent")
+    assert "nonexistent" in run("--substring", "onexis")
+    assert run("-postgres", "-n", "1")
+
+
+def test_segmenting_is_stable() -> None:
+    assert words.segment("a 按钮 getUserName HTTPServer") == (
+        "a  按  钮  getUserName HTTPServer\nHTTP Server\nget User Name"
+    )
