@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -52,5 +53,13 @@ def places(project: str | None, everywhere: bool) -> list[Place]:
 
 def print_json(value: Any) -> None:
     """JSON for machines; archive text may hold what orjson refuses (lone surrogates, numbers beyond 64 bits)."""
-    text = json.dumps(value, ensure_ascii=False, indent=2)
+    text = inert_json(json.dumps(value, ensure_ascii=False, indent=2))
     click.echo(text.encode("utf-8", "surrogatepass").decode("utf-8", "replace"))
+
+
+def inert_json(text: str) -> str:
+    """The same JSON without letters that a terminal obeys; JSON itself has escaped those below the blank."""
+    return _OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+_OBEYED = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
