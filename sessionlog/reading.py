@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -101,7 +102,7 @@ def notices(place: Place) -> list[str]:
 
 def sessions(connection: sqlite3.Connection, limit: int | None = None) -> Iterator[Row]:
     """The sessions of an archive, newest first."""
-    yield from connection.execute(
+    return connection.execute(
         "SELECT * FROM session_summary ORDER BY started_at DESC, session_id LIMIT ?", (-1 if limit is None else limit,)
     )
 
@@ -135,9 +136,47 @@ def find_session(places: list[Place], wanted: str) -> Found:
     raise SessionlogError(f"{len(candidates)} sessions start with {wanted!r}; type more of the id:\n{some}")
 
 
+class Moment(NamedTuple):
+    """A session, and the event (e12) or message (m34) in it that is meant."""
+
+    found: Found
+    name: str
+    at: str
+
+
+def find_moment(places: list[Place], wanted: str) -> Moment | None:
+    """The event or message that `e12`, `#12` or `m34` names; None if it names none, and may be a session."""
+    match = re.fullmatch(r"([em#])(\d{1,18})", wanted)
+    if not match:
+        return None
+    table, name = ("messages", f"m{match[2]}") if match[1] == "m" else ("events", f"e{match[2]}")
+    moments = []
+    for place in places:
+        if os.path.exists(place.db):
+            with closing(connect(place)) as connection:
+                query = f"SELECT session_id, at FROM {table} WHERE id = ?"
+                for row in connection.execute(query, (int(match[2]),)).fetchall():
+                    session = connection.execute(
+                        "SELECT * FROM session_summary WHERE session_id = ?", (row["session_id"],)
+                    ).fetchone()
+                    moments.append(Moment(Found(place, session), name, row["at"] or ""))
+    if len(moments) > 1:
+        some = "\n".join(f"  --project {moment.found.place.project}" for moment in moments[:10])
+        raise SessionlogError(f"{len(moments)} projects have an {wanted}; say which:\n{some}")
+    if not moments and match[1] == "#":
+        raise SessionlogError(f"there is no event {wanted}; `sessionlog search` and `tail --json` tell the ids")
+    return moments[0] if moments else None
+
+
 def events(connection: sqlite3.Connection, session_id: str) -> Iterator[Row]:
     """The events of a session in the order in which they came."""
-    yield from connection.execute("SELECT * FROM events WHERE session_id = ? ORDER BY at, id", (session_id,))
+    # Not `yield from`: a reader who leaves early (| head) would have it close a cursor whose connection is gone.
+    return connection.execute("SELECT * FROM events WHERE session_id = ? ORDER BY at, id", (session_id,))
+
+
+def messages(connection: sqlite3.Connection, session_id: str) -> Iterator[Row]:
+    """What the transcript of a session says, in the order of time."""
+    return connection.execute("SELECT * FROM messages WHERE session_id = ? ORDER BY at, id", (session_id,))
 
 
 def events_around(connection: sqlite3.Connection, row: Row, count: int) -> list[Row]:

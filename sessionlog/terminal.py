@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -11,10 +12,9 @@ from sessionlog.when import moment
 
 Row = dict[str, Any]
 
-# Characters that move the cursor, change colours or reorder text: shown, not obeyed.
-_UNSAFE = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0))}
-_UNSAFE |= {code: f"\\u{code:04x}" for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C)}
-_UNSAFE |= {ord("\t"): "    ", ord("\n"): "\n"}
+# Characters that move the cursor, change colours or reorder text, and halves of surrogate pairs, which none can write:
+# shown, not obeyed. A regex, as most texts have none of them: str.translate takes ten times as long to find out.
+_UNSAFE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 class Line(NamedTuple):
@@ -29,13 +29,14 @@ class Line(NamedTuple):
 
 def safe(text: str) -> str:
     """Text from an archive that a terminal shows and does not obey."""
-    return text.translate(_UNSAFE)
+    return _UNSAFE.sub(_spelled_out, text)
 
 
 def one_line(text: str, width: int = 100) -> str:
     """The text on one line, cut to a width."""
-    flat = safe(" ".join(text.split()))
-    return flat if len(flat) <= width else flat[: width - 1] + "…"
+    some = text[: 16 * width + 256]  # it may be megabytes, and all of its beginning may be blanks
+    flat = safe(" ".join(some.split()))
+    return flat if len(flat) <= width and len(some) == len(text) else flat[: width - 1] + "…"
 
 
 def local_time(at: str, form: str = "%Y-%m-%d %H:%M") -> str:
@@ -65,11 +66,22 @@ def lines(events: Iterable[Row]) -> Iterator[Line]:
     rows = list(events)
     ended = {row["tool_use_id"] for row in rows if row["event"] in ("PostToolUse", "PostToolUseFailure")}
     for row in rows:
-        if row["event"] == "PreToolUse" and row["tool_use_id"] in ended:
-            continue
-        indent = 1 if row["agent_id"] and row["event"] != "SubagentStart" else 0
-        kind, text, colour = _describe(row)
-        yield Line(row["at"], kind, text, colour, indent)
+        if row["event"] != "PreToolUse" or row["tool_use_id"] not in ended:
+            yield line(row)
+
+
+def line(row: Row, live: bool = False) -> Line:
+    """One event; of a call without an end one cannot tell, while it is `live`, how it will end."""
+    indent = 1 if row["agent_id"] and row["event"] != "SubagentStart" else 0
+    if live and row["event"] == "PreToolUse":
+        return Line(row["at"], row["tool_name"] or "tool", f"{_argument(row)}  …", None, indent)
+    kind, text, colour = _describe(row)
+    return Line(row["at"], kind, text, colour, indent)
+
+
+def _spelled_out(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return "    " if code == 9 else f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
 
 
 def _describe(row: Row) -> tuple[str, str, str | None]:
@@ -84,13 +96,17 @@ def _describe(row: Row) -> tuple[str, str, str | None]:
         case "PreToolUse":
             return row["tool_name"] or "tool", f"{_argument(row)}  no result: denied, cancelled or cut off", "yellow"
         case "PermissionRequest":
-            return "permission", f"asked for {row['tool_name']} {_argument(row)}", "yellow"
+            return "permission", f"asked for {_named(row)} {_argument(row)}", "yellow"
         case "PermissionDenied":
-            return "permission", f"denied {row['tool_name']} {_argument(row)}", "red"
+            return "permission", f"denied {_named(row)} {_argument(row)}", "red"
         case "Stop":
             return "answer", one_line(row["last_assistant_message"] or "stopped"), "magenta"
         case "SubagentStart":
-            return "sub-agent", f"{row['agent_type'] or 'agent'} {(row['agent_id'] or '')[:8]} started", "green"
+            return (
+                "sub-agent",
+                f"{one_line(row['agent_type'] or 'agent', 40)} {safe((row['agent_id'] or '')[:8])} started",
+                "green",
+            )
         case "SubagentStop":
             return "sub-agent", one_line(row["last_assistant_message"] or "stopped"), "green"
         case "Notification":
@@ -124,6 +140,10 @@ def _argument(row: Row) -> str:
     inputs = _object(row["tool_input"])
     first = next((value for value in (row["description"], *inputs.values()) if isinstance(value, str) and value), None)
     return one_line(first) if first else one_line(json.dumps(inputs, ensure_ascii=False)) if inputs else ""
+
+
+def _named(row: Row) -> str:
+    return one_line(row["tool_name"] or "tool", 60)
 
 
 def _failure(row: Row) -> str:

@@ -61,6 +61,7 @@ class Summary:
         self.contested = 0
         self.bytes = 0
         self.messages = 0
+        self.events = 0
         self.replacements = 0
         self.sessions: set[str] = set()
         self.projects: set[str] = set()
@@ -83,8 +84,12 @@ def run(
     for path in named:
         if not os.path.exists(path):
             summary.skips.append(Skip(path, None, "there is no such file or folder"))
+    exported = [path for path in named if _is_export(path)]
+    for path in exported:
+        _import_export(path, dry_run, summary)
     with Homes() as homes:
-        sources = files.find([path for path in named if os.path.exists(path)]) if named or not paths else ()
+        given = [path for path in named if os.path.exists(path) and path not in exported]
+        sources = files.find(given) if given or not named else ()
         plans = list(_plans(sources, homes, summary, since))
         if not dry_run:
             _carry_out(plans, homes, summary, workers, progress)
@@ -94,6 +99,27 @@ def run(
                 summary.bytes += plan.new_bytes
     summary.seconds = time.monotonic() - started
     return summary
+
+
+def _is_export(path: str) -> bool:
+    # Imported here: it needs more than the standard library, which is all that the hook's importer has.
+    from sessionlog.export import jsonl
+
+    return jsonl.is_export(path)
+
+
+def _import_export(path: str, dry_run: bool, summary: Summary) -> None:
+    """Events that `sessionlog export` wrote."""
+    from sessionlog.export import jsonl
+
+    done = jsonl.read(path, dry_run)
+    summary.files += bool(done.events)
+    summary.unchanged += not done.events
+    summary.bytes += os.path.getsize(path) if done.events else 0
+    summary.events += done.events
+    summary.sessions |= done.sessions
+    summary.projects |= done.projects
+    summary.skips += [Skip(path, line, reason) for line, reason in done.skipped]
 
 
 def follow(place: Place, transcript_path: str) -> Summary:

@@ -21,6 +21,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "completion": ("completion", "Print the completion script for your shell."),
     "demo": ("demo", "Record a sample session into a throw-away archive and show it."),
     "doctor": ("doctor", "Check that everything is in order."),
+    "export": ("export", "Write sessions as JSONL, Markdown or HTML."),
     "hook-command": ("hook_command", "Print the shell command to register as a Claude Code hook."),
     "install": ("install", "Register the hooks in the settings of Claude Code."),
     "import": ("import_", "Archive Claude Code's transcripts, before it deletes them."),
@@ -32,6 +33,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "show": ("show", "Show one session."),
     "sql": ("sql", "Ask in SQL, over one project or all of them; nothing can be changed."),
     "stats": ("stats", "Count sessions, prompts, tools, failures, files, tokens and cost."),
+    "tail": ("tail", "Print the last events, and follow new ones."),
     "uninstall": ("uninstall", "Take the hooks out of the settings; the archive stays."),
     "validate": ("validate", "Check the hooks in settings files and plugins."),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import click
@@ -51,15 +51,32 @@ def places(project: str | None, everywhere: bool) -> list[Place]:
     return found
 
 
-def print_json(value: Any) -> None:
+def print_json(value: Any, indent: int | None = 2) -> None:
     """JSON for machines; archive text may hold what orjson refuses (lone surrogates, numbers beyond 64 bits)."""
-    text = inert_json(json.dumps(value, ensure_ascii=False, indent=2))
-    click.echo(text.encode("utf-8", "surrogatepass").decode("utf-8", "replace"))
+    click.echo(_json(value, indent))
+
+
+def print_json_lists(head: dict[str, Any], **lists: Iterable[Any]) -> None:
+    """An object with lists in it that are too long to be held in memory: an item a line."""
+    click.echo(_json(head, 2)[:-2], nl=False)
+    for name, items in lists.items():
+        click.echo(f",\n  {_json(name, None)}: [", nl=False)
+        comma = "\n"
+        for item in items:
+            click.echo(f"{comma}    {_json(item, None)}", nl=False)
+            comma = ",\n"
+        click.echo("\n  ]", nl=False)
+    click.echo("\n}")
 
 
 def inert_json(text: str) -> str:
     """The same JSON without letters that a terminal obeys; JSON itself has escaped those below the blank."""
     return _OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def _json(value: Any, indent: int | None) -> str:
+    text = inert_json(json.dumps(value, ensure_ascii=False, indent=indent))
+    return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
 
 
 _OBEYED = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")

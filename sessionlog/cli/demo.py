@@ -11,12 +11,12 @@ from pathlib import Path
 
 import click
 
-from sessionlog import projects, reading
+from sessionlog import overview, projects, reading, timeline
 from sessionlog.cli import example
 from sessionlog.cli.common import json_option, print_json
-from sessionlog.cli.show import render
 from sessionlog.errors import SessionlogError
 from sessionlog.registration import hook_command
+from sessionlog.session_text import View
 
 SAMPLE = Path(__file__).parent.parent / "demo" / "session.jsonl"
 
@@ -40,11 +40,12 @@ def command(as_json: bool) -> None:
     found = reading.find_session([place], "last")
     with closing(reading.connect(place)) as connection:
         events = list(reading.events(connection, found.session["session_id"]))
-    if as_json:
-        print_json({"path": place.db, "events": [reading.as_json(row) for row in events]})
-        return
-    for line in render(found, events):
-        click.echo(line)
+        if as_json:
+            print_json({"path": place.db, "events": [reading.as_json(row) for row in events]})
+            return
+        about = overview.of(connection, found.session, place.project)
+        for line in View().session(about, timeline.entries(connection, found.session["session_id"])):
+            click.echo(line)
     click.echo(
         f"\nAll of it is in {place.db}\n"
         f"Look around:   export SESSIONLOG_HOME={home}\n"

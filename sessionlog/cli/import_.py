@@ -18,6 +18,7 @@ SHOWN_SKIPS = 20
     "sessionlog import",
     "sessionlog import --dry-run",
     "sessionlog import ~/backup/.claude/projects --since 2w",
+    "sessionlog import exported.jsonl",
 )
 @click.command()
 @click.argument("paths", nargs=-1, metavar="[PATH]…", type=click.Path())
@@ -29,7 +30,8 @@ def command(paths: tuple[str, ...], since: str | None, dry_run: bool, quiet: boo
     """Archive Claude Code's transcripts, before it deletes them.
 
     Without PATH, all of $CLAUDE_CONFIG_DIR or ~/.claude; else these files and folders. Each session goes to the archive
-    of its own project. Run it as often as you like: only what is new is read.
+    of its own project. Run it as often as you like: only what is new is read. A file that `sessionlog export`
+    wrote gives its events back.
     """
     with click.progressbar(length=1, label="Importing", width=30, hidden=quiet or as_json, show_eta=True) as bar:
 
@@ -64,7 +66,7 @@ def _told(summary: transcripts.Summary, dry_run: bool) -> str:
     if dry_run:
         return f"{megabytes:,.1f} MB are new, in {files}."
     parts = [
-        f"Archived {megabytes:,.1f} MB, {terminal.counted(summary.messages, 'message')}, from {files}",
+        f"Archived {megabytes:,.1f} MB, {_counts(summary)}, from {files}",
         f"in {terminal.duration(summary.seconds * 1000)} ({megabytes / max(summary.seconds, 1e-3):,.0f} MB/s).",
     ]
     if summary.replacements:
@@ -72,6 +74,11 @@ def _told(summary: transcripts.Summary, dry_run: bool) -> str:
     if summary.replaced:
         parts.append(f"{terminal.counted(summary.replaced, 'file')} had been replaced; the version before is kept.")
     return " ".join(parts)
+
+
+def _counts(summary: transcripts.Summary) -> str:
+    counts = (summary.messages, "message"), (summary.events, "event")
+    return ", ".join(terminal.counted(*count) for count in counts if count[0] or count[1] == "message")
 
 
 def _as_json(summary: transcripts.Summary) -> dict[str, Any]:

@@ -2,56 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterable
 from contextlib import closing
-from typing import Any
 
 import click
 
-from sessionlog import reading, terminal
+from sessionlog import overview, reading, timeline
 from sessionlog.cli import example
-from sessionlog.cli.common import json_option, places, print_json, project_options
+from sessionlog.cli.common import json_option, places, print_json_lists, project_options
 from sessionlog.cli.completion import session_ids
+from sessionlog.session_text import View
 
 
-@example("sessionlog show last", "sessionlog show f0b8", "sessionlog show last --json | jq '.events[].event'")
+@example(
+    "sessionlog show last",
+    "sessionlog show f0b8 --full",
+    "sessionlog show last --tools Bash,Edit",
+    "sessionlog show e1234 --context 20",
+    "sessionlog show last --json | jq '.events[].event'",
+)
 @click.command()
-@click.argument("session", default="last", shell_complete=session_ids)
+@click.argument("session", default="last", metavar="[SESSION|HIT]", shell_complete=session_ids)
+@click.option("--full", is_flag=True, help="Fold nothing.")
+@click.option("--tools", metavar="NAMES", help="Of tool calls, only these: Bash,Edit.")
+@click.option("-C", "--context", default=8, show_default=True, help="How much to show before and after a HIT.")
 @project_options
 @json_option
-def command(session: str, project: str | None, everywhere: bool, as_json: bool) -> None:
-    """Show one session: SESSION is the start of its id, or `last`."""
-    found = reading.find_session(places(project, everywhere), session)
+def command(
+    session: str, full: bool, tools: str | None, context: int, project: str | None, everywhere: bool, as_json: bool
+) -> None:
+    """Show one session: SESSION is the start of its id, or `last`.
+
+    HIT is an event (e1234) or a message (m1234), as `search` and `tail` name them: the session around that moment.
+    """
+    found_places = places(project, everywhere)
+    moment = reading.find_moment(found_places, session)
+    found = moment.found if moment else reading.find_session(found_places, session)
+    session_id = found.session["session_id"]
+    only = frozenset(name.strip() for name in tools.split(",")) if tools else None
     with closing(reading.connect(found.place)) as connection:
-        events = list(reading.events(connection, found.session["session_id"]))
-    if as_json:
-        print_json(
-            {**found.session, "project": found.place.project, "events": [reading.as_json(row) for row in events]}
-        )
+        about = overview.of(connection, found.session, found.place.project)
+        if as_json:
+            events, messages = reading.events(connection, session_id), reading.messages(connection, session_id)
+            print_json_lists(
+                {**found.session, "project": found.place.project, "usage": about.usage},
+                events=(reading.as_json(row) for row in events if only is None or row["tool_name"] in only),
+                messages=(row for row in messages if only is None or row["tool_name"] in only),
+            )
+            return
+        if moment:
+            entries = timeline.around(connection, session_id, moment.name, moment.at, max(context, 1), only)
+        else:
+            entries = timeline.entries(connection, session_id, tools=only)
+        page(View(full).session(about, entries, moment.name if moment else ""))
+
+
+def page(lines: Iterable[str]) -> None:
+    """Through the pager on a terminal; else line by line, as it comes."""
+    if not sys.stdout.isatty():
+        for line in lines:
+            click.echo(line)
         return
-    click.echo_via_pager(line + "\n" for line in render(found, events))
-
-
-def render(found: reading.Found, events: list[dict[str, Any]]) -> Iterator[str]:
-    """The session as lines of text."""
-    session = found.session
-    counts = [
-        terminal.counted(session[column], noun)
-        for column, noun in (
-            ("prompts", "prompt"),
-            ("tool_calls", "tool call"),
-            ("edits", "edit"),
-            ("failures", "failure"),
-        )
-    ]
-    started = terminal.local_time(session["started_at"], "%Y-%m-%d %H:%M:%S")
-    took = terminal.duration(session["seconds"] * 1000)
-    yield click.style(f"session {terminal.safe(session['session_id'])}", fg="yellow", bold=True)
-    yield f"  {started}, {took}, in {terminal.safe(found.place.project)}"
-    yield f"  {' · '.join(counts)}"
-    yield ""
-    for line in terminal.lines(events):
-        time = click.style(terminal.local_time(line.at, "%H:%M:%S"), dim=True)
-        kind = click.style(f"{terminal.one_line(line.kind, 12):<12}", fg=line.colour, bold=line.kind == "prompt")
-        text = click.style(line.text, fg=line.colour if line.colour in ("red", "yellow") else None)
-        yield f"{time}  {'  ' * line.indent}{kind}{text}"
+    click.echo_via_pager(f"{line}\n" for line in lines)

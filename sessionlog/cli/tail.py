@@ -1,0 +1,56 @@
+"""sessionlog tail."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+
+from sessionlog import reading, terminal
+from sessionlog.cli import example
+from sessionlog.cli.common import json_option, places, print_json, project_options
+from sessionlog.errors import SessionlogError
+from sessionlog.tail import Seen, Tail
+
+
+@example("sessionlog tail -f", "sessionlog tail --all -n 50", "sessionlog tail -f --json | jq .payload.tool_name")
+@click.command()
+@click.option("-f", "--follow", is_flag=True, help="Go on with new events as they come, until Ctrl+C.")
+@click.option("-n", "--lines", default=20, show_default=True, type=click.IntRange(0), help="How many to begin with.")
+@project_options
+@json_option
+def command(follow: bool, lines: int, project: str | None, everywhere: bool, as_json: bool) -> None:
+    """Print the last events of this project, one line each."""
+    found = places(project, everywhere)
+    with Tail(reading.all_places if everywhere else lambda: found) as tail:
+        last = tail.last(lines)
+        if not last and lines and not follow:
+            raise SessionlogError("nothing has been recorded here yet; try `sessionlog demo`")
+        for seen in last:
+            _print(seen, everywhere, as_json)
+        try:
+            sys.stdout.flush()
+            for seen in tail.follow() if follow else ():
+                _print(seen, everywhere, as_json)
+                sys.stdout.flush()
+        except KeyboardInterrupt:
+            pass  # how one ends it
+
+
+def _print(seen: Seen, with_project: bool, as_json: bool) -> None:
+    row = seen.row
+    if as_json:
+        print_json({**reading.as_json(row), "session_id": row["session_id"], "project": seen.project}, indent=None)
+        return
+    line = terminal.line(row, live=True)
+    project = f"{terminal.one_line(os.path.basename(seen.project), 14):<14} " if with_project else ""
+    click.echo(
+        click.style(terminal.local_time(line.at, "%H:%M:%S"), dim=True)
+        + click.style(f"  e{row['id']:<6} ", dim=True)
+        + click.style(project, fg="cyan")
+        + click.style(f"{terminal.safe(row['session_id'][:8]):<8}  ", fg="yellow")
+        + "  " * line.indent
+        + click.style(f"{terminal.one_line(line.kind, 11):<12}", fg=line.colour)
+        + click.style(line.text, fg=line.colour if line.colour in ("red", "yellow") else None)
+    )

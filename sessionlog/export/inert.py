@@ -1,0 +1,166 @@
+"""Any text as Markdown that shows it and does nothing else: no HTML, no images, no mentions, no broken structure."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from sessionlog import terminal
+
+# Links that a click may follow; everything else is text.
+SAFE_LINK = re.compile(r"(?:https?://|mailto:)[^\s<>\"'`\\]+", re.IGNORECASE)
+
+# Longer texts are not parsed: that would take seconds, and nobody reads them.
+PARSED = 200_000
+
+_SPECIAL = re.compile(r"[\\`*_{}\[\]|~$]")
+_LINE_START = re.compile(r"^(\s*)(#{1,6}(?=\s|$)|[-+=]|\d{1,9}(?=[.)]))", re.MULTILINE)
+_URL = re.compile(r"https?://[^\s<>\"'`\\\x00-\x1f]*[^\s<>\"'`\\.,;:!?)\]}\x00-\x1f]", re.IGNORECASE)
+
+
+def escaped(text: str) -> str:
+    """Plain text, in lines as it came. A zero-width space after @ and # keeps GitHub from notifying people."""
+    safe = terminal.safe(text)
+    pieces, end = [], 0
+    for match in _URL.finditer(safe):
+        pieces += [_escaped_words(safe[end : match.start()]), f"<{match[0]}>"]
+        end = match.end()
+    return _LINE_START.sub(_at_line_start, "".join((*pieces, _escaped_words(safe[end:]))))
+
+
+def paragraphs(text: str) -> str:
+    """What a person typed, with its line breaks and indentation."""
+    lines = escaped(text.strip("\n")).split("\n")
+    shown = []
+    for line, following in zip(lines, (*lines[1:], ""), strict=True):
+        body = line.lstrip(" ")
+        indent = "&nbsp;" * (len(line) - len(body))
+        shown.append(f"{indent}{body.rstrip()}" + ("\\" if body.strip() and following.strip() else ""))
+    return "\n".join(shown)
+
+
+def quoted(text: str) -> str:
+    """A block as a quotation."""
+    return "\n".join(f"> {line}".rstrip() for line in text.split("\n"))
+
+
+def fenced(text: str, language: str = "text") -> str:
+    """A block of code whose fence is longer than any inside it."""
+    safe = terminal.safe(text)
+    longest = max((len(run) for run in re.findall(r"`{3,}", safe)), default=2)
+    fence = "`" * (longest + 1)
+    return f"{fence}{language}\n{safe}\n{fence}"
+
+
+def code(text: str, width: int = 160) -> str:
+    """A piece of code within a line."""
+    flat = terminal.one_line(text, width)
+    if not flat:
+        return ""
+    fence = "`" * (max((len(run) for run in re.findall(r"`+", flat)), default=0) + 1)
+    pad = " " if "`" in (flat[0], flat[-1]) else ""
+    return f"{fence}{pad}{flat}{pad}{fence}"
+
+
+def markdown(text: str) -> str:
+    """What a model wrote, in Markdown of our own making: parsed, then written anew; nothing else gets through."""
+    if len(text) > PARSED:
+        return fenced(text)
+    from markdown_it.tree import SyntaxTreeNode
+
+    return _blocks(SyntaxTreeNode(parser().parse(terminal.safe(text))).children)
+
+
+def parser() -> Any:
+    """CommonMark with tables, without HTML; only safe links are links."""
+    from markdown_it import MarkdownIt
+
+    found = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    found.validateLink = lambda url: SAFE_LINK.fullmatch(url) is not None  # type: ignore[method-assign]
+    return found
+
+
+def _escaped_words(text: str) -> str:
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    text = _SPECIAL.sub(lambda match: "\\" + match[0], text)
+    text = re.sub(r"@(?=\w)", "@&#8203;", text)
+    return re.sub(r"#(?=\d)|\bGH-(?=\d)", lambda match: f"{match[0]}&#8203;", text)
+
+
+def _at_line_start(match: re.Match[str]) -> str:
+    """What would begin a heading, a list or a rule."""
+    sign = match[2]
+    return f"{match[1]}{sign}\\" if sign[0].isdigit() else f"{match[1]}\\{sign}"
+
+
+# --- Writing a parsed text anew ---------------------------------------------------------------------------------------
+
+
+def _blocks(nodes: list[Any]) -> str:
+    return "\n\n".join(filter(None, map(_block, nodes)))
+
+
+def _block(node: Any) -> str:
+    match node.type:
+        case "heading":  # below the headings of the document
+            return f"{'#' * min(int(node.tag[1]) + 3, 6)} {_inline(node).replace(chr(10), ' ')}"
+        case "fence" | "code_block":
+            language = re.match(r"[\w+#.-]{0,30}", node.info or "")
+            return fenced(node.content.rstrip("\n"), language[0] if language else "")
+        case "blockquote":
+            return quoted(_blocks(node.children))
+        case "bullet_list":
+            return _list(node.children, ["- "] * len(node.children))
+        case "ordered_list":
+            first = int(node.attrs.get("start", 1))
+            return _list(node.children, [f"{number}. " for number in range(first, first + len(node.children))])
+        case "table":
+            rows = [row for part in node.children for row in part.children]
+            told = [f"| {' | '.join(_inline(cell).replace(chr(10), ' ') for cell in row.children)} |" for row in rows]
+            return "\n".join((told[0], f"|{' --- |' * len(rows[0].children)}", *told[1:]))
+        case "hr":
+            return "* * *"
+    return _inline(node)
+
+
+def _list(items: list[Any], marks: list[str]) -> str:
+    """A list without blank lines stays one: with them, a browser would set its items apart."""
+    tight = all(part.hidden for item in items for part in item.children if part.type == "paragraph")
+    gap = "\n" if tight else "\n\n"
+    shown = []
+    for item, mark in zip(items, marks, strict=True):
+        text = gap.join(filter(None, map(_block, item.children)))
+        shown.append(mark + text.replace("\n", "\n" + " " * len(mark)))
+    return gap.join(shown)
+
+
+def _inline(node: Any) -> str:
+    """The words of a node and of all in it."""
+    match node.type:
+        case "text" | "text_special":
+            return escaped(node.content)
+        case "code_inline":
+            return code(node.content, 2000)
+        case "softbreak":
+            return "\n"
+        case "hardbreak":
+            return "\\\n"
+        case "image":  # nothing is loaded from anywhere
+            return _link(str(node.attrs.get("src", "")), f"image: {escaped(node.content)}")
+    words = "".join(map(_inline, node.children))
+    match node.type:
+        case "strong":
+            return f"**{words}**"
+        case "em":
+            return f"*{words}*"
+        case "s":
+            return f"~~{words}~~"
+        case "link":
+            return _link(str(node.attrs.get("href", "")), words)
+    return words
+
+
+def _link(url: str, words: str) -> str:
+    if not SAFE_LINK.fullmatch(url):
+        return words
+    return f"<{url}>" if words in (f"<{url}>", "") else f"[{words.replace('<http', 'http')}](<{url}>)"

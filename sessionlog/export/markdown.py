@@ -1,0 +1,128 @@
+"""A session as Markdown that reads well on GitHub. Whatever a session holds is shown and does nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from html import escape
+
+from sessionlog import calls, terminal
+from sessionlog.export import inert
+from sessionlog.export.detail import excerpt, is_shown
+from sessionlog.overview import Overview
+from sessionlog.timeline import Call, Entry
+
+# The same colours as in the terminal and on the page.
+DOTS = {"prompt": "🔵", "answer": "🟣", "tool": "🟠", "permission": "🟡", "sub-agent": "🟢", "failure": "🔴"}
+
+
+def beginning(_: Iterable[Overview]) -> Iterator[str]:
+    """Nothing: each session has a heading of its own."""
+    yield from ()
+
+
+def end() -> Iterator[str]:
+    """Nothing."""
+    yield from ()
+
+
+def session(about: Overview, entries: Iterable[Entry], detail: str) -> Iterator[str]:
+    """One session, entry by entry."""
+    row = about.session
+    yield f"# {inert.escaped(terminal.one_line(about.title, 120))}\n\n"
+    branch = f", on {inert.code(row['git_branch'])}" if row.get("git_branch") else ""
+    facts = [
+        f"Session {inert.code(row['session_id'])} in {inert.code(about.project)}{branch}",
+        f"{_time(row['started_at'], 19)} to {_time(row['last_at'], 19)} UTC, {about.took}",
+        about.counts,
+        *map(inert.escaped, about.models),
+    ]
+    yield "".join(f"- {fact}\n" for fact in facts)
+    for entry in entries:
+        if is_shown(entry, detail):
+            yield f"\n{_entry(entry, detail)}\n"
+    yield "\n"
+
+
+def _entry(entry: Entry, detail: str) -> str:
+    time = entry.at[11:19]
+    inside = "↳ " if entry.agent_id else ""
+    if entry.call is not None and entry.kind == "tool":
+        return _tool(entry.call, f"{inside}{{}} {time}", detail)
+    dot = DOTS.get(entry.kind, "⚪")
+    title = f" {inert.escaped(terminal.one_line(entry.title, 80))}" if entry.title else ""
+    if entry.call is not None:
+        asked = f"{inert.escaped(entry.call.name)} {inert.code(calls.argument(entry.call))}".strip()
+        reason = f": {inert.escaped(terminal.one_line(entry.text, 300))}" if entry.text else ""
+        return f"{inside}{dot} {time} **permission** for {asked}:{title}{reason}"
+    match entry.kind:
+        case "prompt":
+            return f"## {inside}{dot} {time} Prompt\n\n{inert.quoted(inert.paragraphs(entry.text))}"
+        case "answer":
+            return f"{inside}{dot} {time} **answer**\n\n{inert.markdown(entry.text)}"
+        case "sub-agent" | "failure":
+            words = f"\n\n{inert.markdown(entry.text)}" if entry.text else ""
+            return f"{inside}{dot} {time} **{entry.kind}**{title}{words}"
+        case "thinking" | "compaction" | "command" | "event":
+            kind = entry.title if entry.kind == "event" else f"{entry.kind} {entry.title}"
+            return (
+                _folded(
+                    f"{inside}{dot} {time} {_html(kind.strip(), 80)}", inert.fenced(excerpt(entry.text, detail).text)
+                )
+                if entry.text
+                else f"{inside}{dot} {time} {inert.escaped(kind.strip())}"
+            )
+    return (
+        f"{inside}{dot} {time} {inert.escaped(entry.kind)}{title} {inert.escaped(terminal.one_line(entry.text, 300))}"
+    )
+
+
+def _tool(call: Call, where: str, detail: str) -> str:
+    """A line that tells how it went; the diff open, the output folded, unless it failed."""
+    failed = call.outcome != "ok"
+    diff = calls.changes(call)
+    told = [where.format("🔴" if failed else DOTS["tool"])]
+    argument = calls.argument(call)
+    changed = f" {calls.counts(diff)}" if diff else ""
+    headline = f"**{inert.escaped(call.name)}** {inert.code(argument)}{changed}{_how(call)}"
+    if detail == "brief":
+        return f"{told[0]} {headline}"
+    told = [f"{told[0]} {headline}"]
+    if len(argument) > 160 or "\n" in argument:
+        told.append(_folded("all of it", _code(argument, detail, "sh" if argument.startswith("$ ") else "text")))
+    if diff:
+        told.append(_code("\n".join(diff), detail, "diff"))
+    output = calls.output(call).strip("\n")
+    if output and not calls.is_change(call):
+        block = _code(output, detail)
+        short = failed and len(output) < 2000
+        told.append(
+            block if short else _folded(f"output, {terminal.counted(output.count(chr(10)) + 1, 'line')}", block)
+        )
+    return "\n\n".join(told)
+
+
+def _how(call: Call) -> str:
+    code = calls.exit_code(call)
+    parts = [] if call.duration_ms is None else [terminal.duration(call.duration_ms)]
+    if call.outcome == "failed":
+        parts.insert(0, f"**exit {inert.escaped(terminal.one_line(code, 12))}**" if code else "**failed**")
+    elif call.outcome == "no result":
+        parts.insert(0, "**no result**: denied, cancelled or cut off")
+    return "".join(f" · {part}" for part in parts)
+
+
+def _code(text: str, detail: str, language: str = "text") -> str:
+    some = excerpt(text, detail)
+    return inert.fenced(some.text, language) + (f"\n\n… {some.left_out}" if some.left_out else "")
+
+
+def _folded(summary: str, block: str) -> str:
+    return f"<details><summary>{summary}</summary>\n\n{block}\n\n</details>"
+
+
+def _html(text: str, width: int) -> str:
+    return escape(terminal.one_line(text, width)).replace("@", "&#64;&#8203;")
+
+
+def _time(at: str, length: int) -> str:
+    return at[:length].replace("T", " ")

@@ -1,0 +1,71 @@
+"""What there is to say of a session before its first entry: title, times, counts, models, tokens."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Any, NamedTuple
+
+from sessionlog import terminal
+
+Row = dict[str, Any]
+
+COUNTS = (
+    ("prompts", "prompt"),
+    ("tool_calls", "tool call"),
+    ("edits", "edit"),
+    ("failures", "failure"),
+    ("compactions", "compaction"),
+)
+
+
+class Overview(NamedTuple):
+    """A session, its project, and what each model used for it."""
+
+    session: Row
+    project: str
+    usage: list[Row]
+
+    @property
+    def title(self) -> str:
+        """What the session is about, as far as anybody said."""
+        return self.session.get("title") or self.session["first_prompt"] or f"Session {self.session['session_id'][:8]}"
+
+    @property
+    def took(self) -> str:
+        """From the first event to the last."""
+        return terminal.duration((self.session["seconds"] or 0) * 1000)
+
+    @property
+    def counts(self) -> str:
+        """2 prompts · 9 tool calls · 1 edit; of failures and compactions only if there are any."""
+        shown = [
+            terminal.counted(self.session[column], noun)
+            for column, noun in COUNTS
+            if self.session.get(column) or noun not in ("failure", "compaction")
+        ]
+        return " · ".join(shown)
+
+    @property
+    def models(self) -> list[str]:
+        """One line for each model: tokens in and out, and the cost where the price is known."""
+        if not self.usage:
+            return [self.session["model"]] if self.session["model"] else []
+        return [_used(row) for row in self.usage]
+
+
+def of(connection: sqlite3.Connection, session: Row, project: str) -> Overview:
+    """The overview of a session, given as a row of `session_summary`."""
+    try:
+        usage = connection.execute(
+            "SELECT * FROM session_usage WHERE session_id = ? ORDER BY model", (session["session_id"],)
+        ).fetchall()
+    except sqlite3.OperationalError:  # an old archive on a disk that cannot be written
+        usage = []
+    return Overview(session, project, usage)
+
+
+def _used(row: Row) -> str:
+    cached = f" ({row['cache_read_tokens']:,} from the cache)" if row["cache_read_tokens"] else ""
+    read = row["input_tokens"] + row["cache_read_tokens"] + row["cache_write_tokens"]
+    cost = f", ${row['cost_usd']:,.2f}" if row["cost_usd"] is not None else ""
+    return f"{row['model']}: {read:,} tokens in{cached}, {row['output_tokens']:,} out{cost}"

@@ -1,0 +1,140 @@
+"""A session as a person reads it in a terminal: long things folded, edits as diffs, trouble in red."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+import click
+
+from sessionlog import calls, terminal
+from sessionlog.overview import Overview
+from sessionlog.timeline import Call, Entry
+
+COLOURS = {
+    "prompt": "blue",
+    "answer": "magenta",
+    "tool": "yellow",
+    "permission": "cyan",
+    "sub-agent": "green",
+    "failure": "red",
+}
+# Lines that stay of what is folded.
+OUTPUT, DIFF, WRITTEN, WORDS = 5, 24, 8, 40
+# What can be seen of one line at most when it is folded.
+WIDTH = 200
+MARGIN = " " * 22
+
+
+class View:
+    """How much to show: everything, or what fits the eye."""
+
+    def __init__(self, full: bool = False) -> None:
+        self.full = full
+
+    def session(self, overview: Overview, entries: Iterable[Entry], highlighted: str = "") -> Iterator[str]:
+        """The lines of a session; the entry that the name `highlighted` is part of is marked."""
+        yield from self.heading(overview)
+        for entry in entries:
+            if entry.minor and not self.full and highlighted not in entry.names:
+                continue
+            yield from self.entry(entry, highlighted in entry.names)
+
+    def heading(self, overview: Overview) -> Iterator[str]:
+        session = overview.session
+        started = terminal.local_time(session["started_at"], "%Y-%m-%d %H:%M:%S")
+        branch = f", on {session['git_branch']}" if session.get("git_branch") else ""
+        yield click.style(f"session {terminal.safe(session['session_id'])}", fg="yellow", bold=True)
+        if session.get("title"):
+            yield f"  {click.style(terminal.one_line(session['title']), bold=True)}"
+        yield f"  {started}, {overview.took}, in {terminal.safe(overview.project)}{terminal.safe(branch)}"
+        yield f"  {overview.counts}"
+        for model in overview.models:
+            yield f"  {terminal.one_line(model)}"
+        yield ""
+
+    def entry(self, entry: Entry, marked: bool = False) -> Iterator[str]:
+        """A line that says when and what, then what belongs to it."""
+        failed = entry.call is not None and entry.kind == "tool" and entry.call.outcome != "ok"
+        colour = "red" if failed or entry.title == "denied" else COLOURS.get(entry.kind)
+        label = entry.title if entry.kind in ("tool", "event") else entry.kind
+        time = click.style(terminal.local_time(entry.at, "%H:%M:%S"), dim=True)
+        mark = click.style(">", fg="red", bold=True) if marked else " "
+        indent = "  " if entry.agent_id and entry.kind != "sub-agent" else ""
+        styled = click.style(f"{terminal.one_line(label, 11):<12}", fg=colour, bold=entry.kind == "prompt")
+        first, *rest = self._told(entry)
+        yield f"{time}{mark} {indent}{styled}{first}"
+        for line in rest:
+            yield f"{MARGIN}{indent}{line}"
+
+    def _told(self, entry: Entry) -> list[str]:
+        if entry.call is not None and entry.kind == "tool":
+            diff = calls.changes(entry.call)
+            return [self._headline(entry.call, diff), *self._result(entry.call, diff)]
+        if entry.call is not None:
+            asked = f"{entry.call.name} {calls.argument(entry.call)}".strip()
+            answer = click.style(entry.title, fg="green" if entry.title == "allowed" else "red")
+            reason = f"  {self._line(entry.text)}" if entry.text else ""
+            return [f"{self._line(asked)}  {answer}{reason}"]
+        if entry.kind in ("thinking", "event", "notice", "compaction", "command") and not self.full:
+            words = terminal.one_line(_without_tags(entry.text[: 4 * WIDTH]), 100)
+            title = f"{terminal.one_line(entry.title, 30)}  " if entry.title and entry.kind != "event" else ""
+            return [click.style(title + words, dim=True)]
+        lines = self._folded(entry.text, WORDS)
+        if entry.kind == "failure":
+            lines = [click.style(line, fg="red") for line in lines]
+        if entry.title and entry.kind != "event":
+            return [terminal.one_line(entry.title, 60), *(lines if entry.text else [])]
+        return lines
+
+    def _headline(self, call: Call, diff: list[str]) -> str:
+        told = [self._line(calls.argument(call))]
+        if diff:
+            told[0] += f" {calls.counts(diff)}"
+        if call.outcome == "no result":
+            told.append(click.style("no result: denied, cancelled or cut off", fg="red"))
+        elif call.outcome == "failed":
+            code = calls.exit_code(call)
+            told.append(click.style(f"exit {terminal.one_line(code, 12)}" if code else "failed", fg="red", bold=True))
+        if call.duration_ms is not None:
+            told.append(click.style(terminal.duration(call.duration_ms), dim=True))
+        return "  ".join(filter(None, told))
+
+    def _result(self, call: Call, diff: list[str]) -> Iterator[str]:
+        shown = WRITTEN if call.name == "Write" else DIFF
+        for line in self._cut(diff, shown) if call.outcome != "failed" else ():
+            colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
+            yield click.style(self._line(line), fg=colour)
+        if calls.is_change(call):
+            return
+        if text := calls.output(call).rstrip():
+            failed = call.outcome == "failed"
+            for line in self._folded(text, OUTPUT):
+                yield click.style(line, fg="red" if failed else None, dim=not failed)
+
+    def _folded(self, text: str, lines: int) -> list[str]:
+        """The text as safe lines; so much of it is looked at as is shown, for it may be long."""
+        if not self.full and len(text) > 100 * WIDTH:
+            hidden = text.count("\n", 100 * WIDTH)
+            found = text[: 100 * WIDTH].splitlines()
+        else:
+            hidden, found = 0, text.rstrip().splitlines()
+        return [self._line(line) for line in self._cut(found, lines, hidden)] or [""]
+
+    def _cut(self, lines: list[str], shown: int, hidden: int = 0) -> list[str]:
+        if self.full or len(lines) + hidden <= shown + 1:
+            return lines
+        return [*lines[:shown], f"… {len(lines) + hidden - shown:,} more lines"]
+
+    def _line(self, text: str) -> str:
+        """One safe line; the argument of a call may have several."""
+        if self.full:
+            return terminal.safe(text).replace("\n", f"\n{MARGIN}")
+        return (
+            terminal.one_line(text, WIDTH) if "\n" in text else terminal.safe(text[:WIDTH]) + "…" * (len(text) > WIDTH)
+        )
+
+
+def _without_tags(text: str) -> str:
+    """The client wraps what it injects in tags of its own."""
+    return re.sub(r"</?[a-z-]+>", " ", text)

@@ -1,0 +1,54 @@
+"""Whole lines of archived transcripts, for what `messages` has only the beginning of."""
+
+from __future__ import annotations
+
+import sqlite3
+import zlib
+from typing import Any
+
+from sessionlog import chunks
+
+
+class Lines:
+    """Keeps the last chunks that were unpacked: neighbouring calls are in the same one."""
+
+    KEPT = 4  # the session's own, and some of sub-agents that worked at the same time
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._chunks: dict[tuple[int, int], list[bytes]] = {}
+
+    def block(self, message_id: int) -> tuple[dict[str, Any] | None, Any]:
+        """The tool_use or tool_result block that a message is, and the result as the client structured it."""
+        found = self._connection.execute(
+            "SELECT m.line, m.tool_use_id, c.transcript_id, c.sequence, c.first_line FROM messages AS m "
+            "JOIN transcript_chunks AS c ON c.transcript_id = m.transcript_id "
+            "AND m.line >= c.first_line AND m.line < c.first_line + c.lines "
+            "WHERE m.id = ? LIMIT 1",
+            (message_id,),
+        ).fetchone()
+        if found is None:  # the bytes were pruned
+            return None, None
+        lines = self._lines(found["transcript_id"], found["sequence"])
+        try:
+            entry = chunks.parse(lines[found["line"] - found["first_line"]])
+            blocks = entry["message"]["content"]
+        except (ValueError, LookupError, TypeError):
+            return None, None
+        for block in blocks if isinstance(blocks, list) else ():
+            if isinstance(block, dict) and found["tool_use_id"] in (block.get("id"), block.get("tool_use_id")):
+                # A line with several results has one structured result; whose it is cannot be told.
+                alone = len(blocks) == 1 and isinstance(entry.get("toolUseResult"), (dict, list))
+                return block, entry["toolUseResult"] if alone else None
+        return None, None
+
+    def _lines(self, transcript_id: int, sequence: int) -> list[bytes]:
+        key = (transcript_id, sequence)
+        if key not in self._chunks:
+            row = self._connection.execute(
+                "SELECT data FROM transcript_chunks WHERE transcript_id = ? AND sequence = ?", key
+            ).fetchone()
+            while len(self._chunks) >= self.KEPT:
+                del self._chunks[next(iter(self._chunks))]
+            self._chunks[key] = zlib.decompress(row["data"]).split(b"\n")
+        return self._chunks[key]
