@@ -1,7 +1,7 @@
 """How fast the archive answers, beside SQLite's LIKE and beside ripgrep over an export, on the same data.
 
-    python -m bench.ask                     # 1,000,000 events; takes minutes to make, kept in $TMPDIR for the next run
-    python -m bench.ask --events 100000
+python -m bench.ask                     # 1,000,000 events; takes minutes to make, kept in $TMPDIR for the next run
+python -m bench.ask --events 100000
 """
 
 import argparse
@@ -68,12 +68,15 @@ def searches(place: Place) -> None:
     for question in WORDS:
         inside = seconds(lambda question=question: list(islice(search.find(place, question), 20)))  # type: ignore[misc]
         outside = seconds(command("search", question))
-        print(f"search {question!r:30} {inside * 1000:8.1f} ms inside, {outside * 1000:6.0f} ms as a command "
-              f"(of which start-up {start_up * 1000:.0f} ms)")
+        print(
+            f"search {question!r:30} {inside * 1000:8.1f} ms inside, {outside * 1000:6.0f} ms as a command "
+            f"(of which start-up {start_up * 1000:.0f} ms)"
+        )
     with closing(sqlite3.connect(place.db)) as connection:
         like = " OR ".join(f"{column} LIKE '%按钮%'" for column in ("prompt", "content", "old_string", "tool_response"))
         query = f"SELECT id FROM events WHERE {like} ORDER BY id DESC"
-        print(f"sqlite3 LIKE                           {seconds(lambda: connection.execute(query).fetchall(), 1) * 1000:8.0f} ms")
+        took = seconds(lambda: connection.execute(query).fetchall(), 1)
+        print(f"sqlite3 LIKE                           {took * 1000:8.0f} ms")
 
 
 def commands(place: Place, folder: Path) -> None:
@@ -91,7 +94,8 @@ def main() -> None:
     folder = arguments.folder or Path(tempfile.gettempdir()) / f"sessionlog-bench-{arguments.events}"
     place = archive(folder, arguments.events)
     megabytes = Path(place.db).stat().st_size / 1e6
-    print(f"Python {sys.version.split()[0]}, SQLite {sqlite3.sqlite_version}; {arguments.events:,} events, {megabytes:.0f} MB")
+    versions = f"Python {sys.version.split()[0]}, SQLite {sqlite3.sqlite_version}"
+    print(f"{versions}; {arguments.events:,} events, {megabytes:.0f} MB")
     first_index(place)
     searches(place)
     commands(place, folder)

@@ -3,46 +3,73 @@
 from __future__ import annotations
 
 import sqlite3
-from pathlib import Path
-from typing import Any, NamedTuple
+import time
+from collections.abc import Iterable
+from contextlib import closing
+from typing import Any
 
+from sessionlog import metadata, reading
 from sessionlog.errors import SessionlogError
+from sessionlog.metadata import Query
+from sessionlog.projects import Place
 
-PACKAGE = Path(__file__).parent
-# Inside the package when installed, beside it in a checkout.
-METADATA = [PACKAGE / "datasette-metadata.yml", PACKAGE.parent / "datasette-metadata.yml"]
+Row = dict[str, Any]
 
-
-class Query(NamedTuple):
-    """A question with its SQL."""
-
-    name: str
-    title: str
-    description: str
-    sql: str
+# A count that takes longer (s) is not worth waiting for in a list.
+PATIENCE = 0.15
+# How often a running query is asked whether it takes too long, in instructions of SQLite's virtual machine.
+STEPS = 20_000
 
 
-def queries() -> dict[str, Query]:
-    """All questions, by name."""
-    import yaml  # comes with Datasette
-
-    path = next((path for path in METADATA if path.exists()), None)
-    if path is None:
-        raise SessionlogError("datasette-metadata.yml is missing; install sessionlog again")
-    found: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8")).get("queries", {})
-    return {
-        name: Query(name, query["title"], " ".join(query["description"].split()), query["sql"])
-        for name, query in found.items()
-    }
-
-
-def ask(connection: sqlite3.Connection, name: str) -> list[dict[str, Any]]:
-    """The rows that answer a question."""
-    known = queries()
+def find(name: str) -> Query:
+    """The question of that name."""
+    known = metadata.queries()
     if name not in known:
         raise SessionlogError(f"there is no question {name!r}; there are: {', '.join(sorted(known))}")
+    return known[name]
+
+
+def ask(connection: sqlite3.Connection, query: Query, since: str = "") -> list[Row]:
+    """The rows that answer a question."""
     cursor = connection.cursor()
     cursor.row_factory = None
-    rows = cursor.execute(known[name].sql)
+    rows = cursor.execute(query.sql, {"since": since})
     columns = [column[0] for column in rows.description]
     return [dict(zip(columns, row, strict=True)) for row in rows]
+
+
+def ask_all(places: Iterable[Place], query: Query, since: str = "") -> list[Row]:
+    """The rows of all these archives, each with its project."""
+    rows: list[Row] = []
+    for place in places:
+        with closing(reading.connect(place)) as connection:
+            rows += [{"project": place.project, **row} for row in ask(connection, query, since)]
+    return rows
+
+
+def counts(places: Iterable[Place], since: str = "", patience: float = PATIENCE) -> dict[str, int | None]:
+    """How many rows each question finds in all these archives; None if that takes too long to find out."""
+    found: dict[str, int | None] = dict.fromkeys(metadata.queries(), 0)
+    for place in places:
+        with closing(reading.connect(place)) as connection:
+            for name, query in metadata.queries().items():
+                before = found[name]
+                number = None if before is None else _count(connection, query, since, patience)
+                found[name] = None if before is None or number is None else before + number
+    return found
+
+
+def _count(connection: sqlite3.Connection, query: Query, since: str, patience: float) -> int | None:
+    deadline = time.monotonic() + patience
+    cursor = connection.cursor()
+    cursor.row_factory = None
+    connection.set_progress_handler(lambda: time.monotonic() > deadline, STEPS)
+    try:
+        number: int = cursor.execute(f"SELECT count(*) FROM ({query.sql})", {"since": since}).fetchone()[0]
+    except sqlite3.OperationalError as error:
+        if str(error) != "interrupted":
+            raise
+        return None
+    finally:
+        connection.set_progress_handler(None, 0)
+    return number

@@ -8,9 +8,9 @@ import sqlite3
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from sessionlog import transcript_lines
 from sessionlog.event import rebuild
 from sessionlog.lean import parse_json
+from sessionlog.transcripts import lines as transcript_lines
 
 Row = dict[str, Any]
 

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sessionlog import archive, migrate, projects, search
+from sessionlog import archive, migrate, projects, search, transcripts
 from sessionlog.cli import cli
 from sessionlog.event import normalise
 from sessionlog.search import index, words
@@ -228,5 +228,40 @@ def test_the_command(recorded: projects.Place) -> None:
 
 def test_segmenting_is_stable() -> None:
     assert words.segment("a 按钮 getUserName HTTPServer") == (
-        "a  按  钮  getUserName HTTPServer\nHTTP Server\nget User Name"
+        "a  按 钮  getUserName HTTPServer\nHTTP Server\nget User Name"
     )
+
+
+def test_what_only_the_transcript_knows_is_found_whole(home: Path, project: Path, place: projects.Place) -> None:
+    def line(number: int, role: str, content: Any) -> dict[str, Any]:
+        return {
+            "type": role,
+            "uuid": f"u{number}",
+            "sessionId": "t1",
+            "cwd": str(project),
+            "gitBranch": "topic",
+            "timestamp": f"2026-11-16T01:00:0{number}.000Z",
+            "message": {"role": role, "content": content},
+        }
+
+    long_output = "x" * 5000 + " needle 针"
+    entries = [
+        line(1, "user", "please look"),
+        line(2, "assistant", [{"type": "text", "text": "I will look 看"}]),
+        line(3, "assistant", [{"type": "tool_use", "id": "c1", "name": "Bash", "input": {"command": "ls"}}]),
+        line(4, "user", [{"type": "tool_result", "tool_use_id": "c1", "content": long_output}]),
+    ]
+    path = home / ".claude/projects/x/t1.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_text("".join(json.dumps(entry) + "\n" for entry in entries))
+    transcripts.run([])
+    for question, where in (
+        ("needle", "output"),
+        ("针", "output"),
+        ("看", "said"),
+        ("please", "said"),
+        ("ls", "input"),
+    ):
+        (hit,) = search.find(place, question, search.Filters(branch="topic"))
+        assert hit.is_message and hit.field == where and hit.marks, question
+    assert [hit.field for hit in search.scan(place, re.compile("needle"))] == ["output"]

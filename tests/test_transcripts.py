@@ -17,8 +17,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sessionlog import chunks, prices, projects, transcript_store, transcripts
-from sessionlog.entries import Reader
+from sessionlog import projects, transcripts
+from sessionlog.transcripts import chunks, prices
+from sessionlog.transcripts import store as transcript_store
+from sessionlog.transcripts.entries import Reader
 from tests import transcript_files as made
 from tests.conftest import PAYLOAD_FILES, ROOT, Hook, rows
 from tests.transcript_files import answer, archived, line, shop, transcript

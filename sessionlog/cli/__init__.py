@@ -17,7 +17,7 @@ from sessionlog.terminal import safe
 # Command name -> (module, one line for the list of commands). Kept here so that `sessionlog --help` and shell
 # completion import none of them.
 COMMANDS: dict[str, tuple[str, str]] = {
-    "audit": ("audit", "Ask the archive a question: what is missing, for a start."),
+    "audit": ("audit", "Ask what to look at: risky commands, files outside, permissions bypassed, gaps, …"),
     "completion": ("completion", "Print the completion script for your shell."),
     "demo": ("demo", "Record a sample session into a throw-away archive and show it."),
     "doctor": ("doctor", "Check that everything is in order."),
@@ -27,9 +27,12 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "import": ("import_", "Archive Claude Code's transcripts, before it deletes them."),
     "path": ("path", "Print where the archive of this project is."),
     "restore": ("restore", "Write the transcripts of a session back to where Claude Code looks for them."),
+    "schema": ("schema", "Print the tables, views and columns of an archive with what they mean."),
     "search": ("search", "Search everything that was recorded."),
     "sessions": ("sessions", "List recorded sessions, newest first."),
     "show": ("show", "Show one session."),
+    "sql": ("sql", "Ask in SQL, over one project or all of them; nothing can be changed."),
+    "stats": ("stats", "Count sessions, prompts, tools, failures, files, tokens and cost."),
     "tail": ("tail", "Print the last events, and follow new ones."),
     "uninstall": ("uninstall", "Take the hooks out of the settings; the archive stays."),
     "validate": ("validate", "Check the hooks in settings files and plugins."),

@@ -4,58 +4,114 @@ from __future__ import annotations
 
 import itertools
 import os
-from contextlib import closing
 from typing import Any
 
 import click
 
-from sessionlog import audit, reading, terminal
+from sessionlog import audit, metadata, table, terminal
 from sessionlog.cli import example
-from sessionlog.cli.common import json_option, places, print_json, project_options
+from sessionlog.cli.common import places, project_options, since_option
+from sessionlog.cli.rows import form_options, print_rows, terminal_width
 
-SHOWN_ROWS = 8
+# Of one session; --json and --csv list all.
+SHOWN_ROWS = 20
+# Said by the headings, or of use to programs only.
+NOT_SHOWN = ("project", "session_id", "agent_id", "tool_use_id")
+NARROWEST = 4
 
 
-@example("sessionlog audit", "sessionlog audit gaps", "sessionlog audit gaps --all --json | jq 'length'")
+@example(
+    "sessionlog audit",
+    "sessionlog audit dangerous-commands --since 7d",
+    "sessionlog audit outside-project --all --csv > outside.csv",
+    "sessionlog audit bypassed --since 24h --fail-if-any",
+)
 @click.command()
-@click.argument("question", required=False)
+@click.argument("name", required=False)
+@since_option
 @project_options
-@json_option
-def command(question: str | None, project: str | None, everywhere: bool, as_json: bool) -> None:
-    """Ask the archive a question; without QUESTION, list those that there are.
+@form_options("json", "csv")
+@click.option(
+    "--fail-if-any",
+    is_flag=True,
+    help="End with 1 if there is a row; without NAME, if any question about risks has one.",
+)
+@click.pass_context
+def command(
+    ctx: click.Context,
+    name: str | None,
+    since: str | None,
+    project: str | None,
+    everywhere: bool,
+    form: str | None,
+    fail_if_any: bool,
+) -> None:
+    """Ask the archive the question NAME; without NAME, list the questions and how many rows each finds.
 
     The same questions are canned queries in Datasette.
     """
-    if question is None:
-        found = audit.queries().values()
-        if as_json:
-            print_json([query._asdict() for query in found])
-        for query in () if as_json else found:
-            click.echo(f"{click.style(query.name, fg='yellow')}  {query.title}\n    {query.description}")
-        return
-    rows: list[dict[str, Any]] = []
-    for place in places(project, everywhere):
-        if everywhere and not os.path.exists(place.db):
-            continue
-        with closing(reading.connect(place)) as connection:
-            rows += [{"project": place.project, **row} for row in audit.ask(connection, question)]
-    if as_json:
-        print_json(rows)
-    elif not rows:
-        click.secho("Nothing found.", fg="green")
+    query = audit.find(name) if name else None
+    found = places(project, everywhere)
+    # One project that has nothing yet is an error that says what to do; among many it is nothing.
+    found = found if len(found) == 1 and query else [place for place in found if os.path.exists(place.db)]
+    if query:
+        rows = audit.ask_all(found, query, since or "")
+        _print_answer(rows, form, everywhere)
+        findings = len(rows)
     else:
-        _print(rows, everywhere)
+        counts = audit.counts(found, since or "", *([float("inf")] if fail_if_any else []))
+        _print_list(counts, form)
+        findings = sum(counts[query.name] or 0 for query in metadata.queries().values() if query.finding)
+    if fail_if_any and findings:
+        ctx.exit(1)
 
 
-def _print(rows: list[dict[str, Any]], with_project: bool) -> None:
+def _print_list(counts: dict[str, int | None], form: str | None) -> None:
+    queries = metadata.queries().values()
+    listed = [{**query._asdict(), "rows": counts[query.name]} for query in queries]
+    if form:
+        print_rows(list(listed[0]), [list(query.values()) for query in listed], form)
+        return
+    for query in queries:
+        number = counts[query.name]
+        told = "too many to count quickly" if number is None else f"{number:,}"
+        told = click.style(told, fg="red" if query.finding and number else None)
+        click.echo(f"{click.style(query.name, fg='yellow')}  {query.title}: {told}")
+        click.echo(click.wrap_text(query.description, min(terminal_width(), 120), "    ", "    "))
+
+
+def _print_answer(rows: list[audit.Row], form: str | None, with_project: bool) -> None:
+    if form:
+        print_rows(list(rows[0]) if rows else ["project"], (tuple(row.values()) for row in rows), form)
+    elif rows:
+        _print_sessions(rows, with_project)
+    else:
+        click.secho("Nothing found.", fg="green")
+
+
+def _print_sessions(rows: list[audit.Row], with_project: bool) -> None:
     """A heading for each project and session, a line for each row, the first of many."""
-    for (project, session_id), group in itertools.groupby(rows, lambda row: (row["project"], row.get("session_id"))):
-        heading = f"session {session_id}" if session_id else ""
-        click.secho(" ".join(filter(None, (terminal.safe(project) if with_project else "", heading))), fg="yellow")
-        some = list(group)
-        for row in some[:SHOWN_ROWS]:
-            row.pop("project"), row.pop("session_id", None)
-            values = [str(value) for value in row.values() if value is not None]
-            click.echo(f"  {terminal.one_line('  '.join(values), 140)}")
-        if len(some) > SHOWN_ROWS:
-            click.echo(f"  … and {len(some) - SHOWN_ROWS:,} more (--json lists all)")
+    columns = [name for name in rows[0] if name not in NOT_SHOWN and any(row[name] is not None for row in rows)]
+    groups = [
+        (heading, list(group))
+        for heading, group in itertools.groupby(rows, lambda row: (row["project"], row.get("session_id")))
+    ]
+    shown = [[_told(column, row[column]) for column in columns] for _, group in groups for row in group[:SHOWN_ROWS]]
+    heading, rule, *lines = table.render(columns, shown, max(terminal_width(), 60) - 2, NARROWEST)
+    remaining = iter(lines)
+    click.secho(f"  {heading}\n  {rule}", dim=True)
+    for (project, session_id), group in groups:
+        title = [terminal.safe(project)] if with_project else []
+        title += [f"session {terminal.safe(session_id)}"] if session_id else []
+        if title:
+            click.secho("  ".join(title), fg="yellow")
+        for line in itertools.islice(remaining, min(len(group), SHOWN_ROWS)):
+            click.echo(f"  {line}")
+        if len(group) > SHOWN_ROWS:
+            click.echo(f"  … and {len(group) - SHOWN_ROWS:,} more (--json and --csv list all)")
+
+
+def _told(column: str, value: Any) -> Any:
+    if (column == "at" or column.endswith("_at")) and isinstance(value, str):
+        return terminal.local_time(value)
+    return value

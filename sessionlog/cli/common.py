@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -68,6 +69,14 @@ def print_json_lists(head: dict[str, Any], **lists: Iterable[Any]) -> None:
     click.echo("\n}")
 
 
+def inert_json(text: str) -> str:
+    """The same JSON without letters that a terminal obeys; JSON itself has escaped those below the blank."""
+    return _OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
 def _json(value: Any, indent: int | None) -> str:
-    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    text = inert_json(json.dumps(value, ensure_ascii=False, indent=indent))
     return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+
+
+_OBEYED = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")

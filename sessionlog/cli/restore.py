@@ -10,7 +10,7 @@ from sessionlog import reading, terminal
 from sessionlog.cli import example
 from sessionlog.cli.common import json_option, places, print_json, project_options
 from sessionlog.errors import SessionlogError
-from sessionlog.restore import Restored, restore
+from sessionlog.transcripts.restore import Restored, restore
 
 COLOURS = {"restored": "green", "to be restored": "green", "in the way": "red"}
 

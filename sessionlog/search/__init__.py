@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from sessionlog import reading
 from sessionlog.projects import Place
 from sessionlog.search import index, words
+from sessionlog.transcripts.lines import Lines
 
 Row = dict[str, Any]
 
@@ -78,7 +79,7 @@ def scan(place: Place, pattern: re.Pattern[str], filters: Filters = NO_FILTERS) 
     """The hits of a pattern, newest first, by looking at everything."""
 
     def holds(row: Row, is_message: bool) -> bool:
-        document = _document(row, is_message)
+        document = _document(index.whole(row, lines) if is_message else row, is_message)
         return (
             document is not None
             and all(_has_tag(document, tag) for tag in _tags(filters))
@@ -86,6 +87,7 @@ def scan(place: Place, pattern: re.Pattern[str], filters: Filters = NO_FILTERS) 
         )
 
     with closing(reading.connect(place)) as archive:
+        lines = Lines(archive)
         found = ((row, is_message) for row, is_message in _everything(archive, filters) if holds(row, is_message))
         yield from _hits(place, archive, found, pattern, filters)
 
@@ -131,6 +133,7 @@ def _hits(
     """What was found, less what the filters without an index refuse, and each tool call once."""
     branches = _sessions_of_branch(archive, filters.branch) if filters.branch else None
     calls: set[tuple[str, str]] = set()
+    lines = Lines(archive)
     for row, is_message in found:
         if filters.file and not _is_file(row, filters.file):
             continue
@@ -141,7 +144,7 @@ def _hits(
             if call in calls:
                 continue
             calls.add(call)
-        document = _document(row, is_message)
+        document = _document(index.whole(row, lines) if is_message else row, is_message)
         if document:
             yield Hit(place, row, is_message, *_snippet(document, pattern))
 

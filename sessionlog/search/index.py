@@ -14,13 +14,17 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sessionlog.locks import open_private
+from sessionlog.errors import SessionlogError
+from sessionlog.locks import Lock, open_private
 from sessionlog.projects import Place
 from sessionlog.search.words import segment, tag
+from sessionlog.transcripts.entries import EXCERPT
+from sessionlog.transcripts.lines import Lines
 from sessionlog.when import moment
 
 VERSION = 1  # another version is made anew
 BATCH = 1000
+LOCK_WAIT = 30  # seconds: another search may be taking in a batch
 
 Row = dict[str, Any]
 Progress = Callable[[int, int], None]
@@ -66,8 +70,9 @@ def catch_up(place: Place, archive: sqlite3.Connection, progress: Progress | Non
     with closing(_open(place, archive)) as index:
         total = _waiting(archive, index)
         done = 0
+        lines = Lines(archive)
         while total:
-            count = _take_in_batch(archive, index)
+            count = _take_in_batch(archive, index, lines)
             if not count:
                 break
             done += count
@@ -133,33 +138,45 @@ def document_of_message(row: Row) -> Document | None:
     return Document(fields, tags)
 
 
+def whole(row: Row, lines: Lines) -> Row:
+    """A message with all of its text: of a tool's input and output, the table has only the beginning."""
+    if row["kind"] in ("tool_use", "tool_result") and len(row["text"] or "") >= EXCERPT:
+        block, _ = lines.block(row["id"])
+        if block:
+            return {**row, "text": _joined(*_strings(block.get("input") or block.get("content")))}
+    return row
+
+
 def _open(place: Place, archive: sqlite3.Connection) -> sqlite3.Connection:
     """The index for writing; one that is of another version, of another archive or broken is made anew."""
     identity = str(archive.execute("SELECT created_at || project AS identity FROM archive").fetchone()["identity"])
-    for _ in range(2):
-        os.close(open_private(path_of(place), 0))
-        index = sqlite3.connect(path_of(place), timeout=30, isolation_level=None)
-        try:
-            index.execute("PRAGMA journal_mode = WAL")
-            index.execute("PRAGMA synchronous = OFF")  # made from the archive, and made again if need be
-            index.execute("BEGIN IMMEDIATE")
-            version = index.execute("PRAGMA user_version").fetchone()[0]
-            if version == 0:
-                for statement in _SCHEMA.split(";\n")[:-1]:
-                    index.execute(statement)
-                index.execute("INSERT INTO progress VALUES (?, 0, 0)", (identity,))
-                index.execute(f"PRAGMA user_version = {VERSION}")
-            index.execute("COMMIT")
-            known = index.execute("SELECT archive FROM progress").fetchone()[0]
-            if index.execute("PRAGMA user_version").fetchone()[0] == VERSION and known == identity:
-                return index
-        except sqlite3.DatabaseError as error:
-            if "locked" in str(error):
-                index.close()
-                raise
-        index.close()
-        forget(place)
-    raise sqlite3.DatabaseError(f"{path_of(place)} cannot be made")
+    with Lock(f"{path_of(place)}.lock", LOCK_WAIT):  # many searches may find that there is none
+        for _ in range(2):
+            os.close(open_private(path_of(place), 0))
+            index = sqlite3.connect(path_of(place), timeout=LOCK_WAIT, isolation_level=None)
+            try:
+                if _is_made_for(index, identity):
+                    return index
+            except sqlite3.DatabaseError:
+                pass
+            index.close()
+            forget(place)
+    raise SessionlogError(f"the search index {path_of(place)} cannot be made")
+
+
+def _is_made_for(index: sqlite3.Connection, identity: str) -> bool:
+    """Whether the index is of this version and archive; an empty file becomes one."""
+    index.execute("PRAGMA journal_mode = WAL")
+    index.execute("PRAGMA synchronous = OFF")  # made from the archive, and made again if need be
+    if index.execute("PRAGMA user_version").fetchone()[0] == 0:
+        index.execute("BEGIN IMMEDIATE")
+        for statement in _SCHEMA.split(";\n")[:-1]:
+            index.execute(statement)
+        index.execute("INSERT INTO progress VALUES (?, 0, 0)", (identity,))
+        index.execute(f"PRAGMA user_version = {VERSION}")
+        index.execute("COMMIT")
+    known = index.execute("SELECT archive FROM progress").fetchone()[0]
+    return bool(index.execute("PRAGMA user_version").fetchone()[0] == VERSION and known == identity)
 
 
 def _waiting(archive: sqlite3.Connection, index: sqlite3.Connection) -> int:
@@ -172,15 +189,16 @@ def _waiting(archive: sqlite3.Connection, index: sqlite3.Connection) -> int:
     return new
 
 
-def _take_in_batch(archive: sqlite3.Connection, index: sqlite3.Connection) -> int:
+def _take_in_batch(archive: sqlite3.Connection, index: sqlite3.Connection, lines: Lines) -> int:
     """One transaction: the rows and how far we are. Another search may be at it at the same time."""
     index.execute("BEGIN IMMEDIATE")
     try:
         event_id, message_id = index.execute("SELECT event_id, message_id FROM progress").fetchone()
         events = archive.execute(_NEW_EVENTS, (event_id, BATCH)).fetchall()
         messages = archive.execute(_NEW_MESSAGES, (message_id, BATCH)).fetchall()
+        whole_messages = (row if row["known"] else whole(row, lines) for row in messages)
         _insert(index, _documents(events, document_of_event, "event_id"))
-        _insert(index, _documents(messages, document_of_message, "message_id"))
+        _insert(index, _documents(whole_messages, document_of_message, "message_id"))
         event_id = events[-1]["id"] if events else event_id
         message_id = messages[-1]["id"] if messages else message_id
         index.execute("UPDATE progress SET event_id = ?, message_id = ?", (event_id, message_id))

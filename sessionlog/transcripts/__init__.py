@@ -8,13 +8,12 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 
-from sessionlog import chunks, prices, projects, settings
-from sessionlog import transcript_files as files
-from sessionlog import transcript_store as store
-from sessionlog.chunks import Digest, Skip, Span
+from sessionlog import projects, settings
 from sessionlog.projects import Place
 from sessionlog.redact import Rules
-from sessionlog.transcript_homes import Homes
+from sessionlog.transcripts import chunks, files, prices, store
+from sessionlog.transcripts.chunks import Digest, Skip, Span
+from sessionlog.transcripts.homes import Homes
 
 # Starting other processes takes longer than reading this much.
 WORTH_A_POOL = 16 << 20

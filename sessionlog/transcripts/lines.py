@@ -6,7 +6,7 @@ import sqlite3
 import zlib
 from typing import Any
 
-from sessionlog import chunks
+from sessionlog.transcripts import chunks
 
 
 class Lines:

@@ -7,10 +7,9 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-from sessionlog import chunks, projects, reading
-from sessionlog import transcript_files as files
-from sessionlog import transcript_store as store
+from sessionlog import projects, reading
 from sessionlog.projects import Place
+from sessionlog.transcripts import chunks, files, store
 
 
 class Homes:

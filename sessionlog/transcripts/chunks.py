@@ -7,10 +7,10 @@ import os
 import zlib
 from hashlib import blake2b
 
-from sessionlog import transcript_files as files
-from sessionlog.entries import Reader
 from sessionlog.lean import encode_json, parse_json
 from sessionlog.redact import Rules
+from sessionlog.transcripts import files
+from sessionlog.transcripts.entries import Reader
 
 try:
     from orjson import loads as fast_parse

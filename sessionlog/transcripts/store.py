@@ -4,9 +4,9 @@ import sqlite3
 import time
 import zlib
 
-from sessionlog import archive, chunks, entries
-from sessionlog import transcript_files as files
+from sessionlog import archive
 from sessionlog.lean import encode_json, utc_text
+from sessionlog.transcripts import chunks, entries, files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,10 +7,9 @@ import sqlite3
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from sessionlog import transcript_files as files
-from sessionlog import transcript_store as store
 from sessionlog.errors import SessionlogError
 from sessionlog.locks import open_private
+from sessionlog.transcripts import files, store
 
 
 class Restored(NamedTuple):

@@ -1,0 +1,45 @@
+"""sessionlog schema."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator
+
+import click
+
+from sessionlog import schema
+from sessionlog.cli import example
+from sessionlog.cli.common import json_option, print_json
+from sessionlog.errors import SessionlogError
+
+
+@example("sessionlog schema", "sessionlog schema tool_calls", "sessionlog schema --json | jq -r '.[].name'")
+@click.command()
+@click.argument("table", required=False)
+@json_option
+def command(table: str | None, as_json: bool) -> None:
+    """Print the tables, views and columns of an archive with what they mean; of TABLE alone, if given."""
+    known = schema.tables()
+    if table is not None and table not in known:
+        near = difflib.get_close_matches(table.lower(), known, n=1)
+        hint = f"; did you mean {near[0]}?" if near else f"; there are: {', '.join(sorted(known))}"
+        raise SessionlogError(f"there is no table {table!r}{hint}")
+    found = [known[table]] if table else sorted(known.values(), key=lambda one: (one.kind, one.name))
+    if as_json:
+        print_json([{**one._asdict(), "columns": [column._asdict() for column in one.columns]} for one in found])
+    elif table:
+        click.echo("\n".join(_lines(found)))
+    else:
+        click.echo_via_pager(line + "\n" for line in _lines(found))
+
+
+def _lines(tables: Iterable[schema.Table]) -> Iterator[str]:
+    for number, table in enumerate(tables):
+        if number:
+            yield ""
+        yield f"{click.style(table.name, fg='yellow', bold=True)}  {click.style(table.kind, dim=True)}"
+        yield f"  {table.description}"
+        width = max(len(column.name) for column in table.columns)
+        for column in table.columns:
+            type_ = click.style(f"{column.type:<7}", dim=True)
+            yield f"    {click.style(column.name.ljust(width), fg='cyan')}  {type_}  {column.description}"

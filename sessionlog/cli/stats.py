@@ -1,0 +1,173 @@
+"""sessionlog stats."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from datetime import date, timedelta
+from typing import Any
+
+import click
+
+from sessionlog import stats, table, terminal
+from sessionlog.cli import example
+from sessionlog.cli.common import When, json_option, places, print_json, project_options
+from sessionlog.cli.rows import terminal_width
+from sessionlog.errors import SessionlogError
+from sessionlog.projects import Place
+
+Row = dict[str, Any]
+
+BLOCKS = " ▏▎▍▌▋▊▉█"
+BAR = 40
+# A bar without this much room says nothing.
+SHORTEST = 6
+# How many tools an overview shows.
+TOP = 10
+
+TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
+ACTIVITY = ("sessions", "prompts", "tools", "failures", "files", "tokens", "cost")
+# The columns of each table, and what its bars measure.
+SHOWN = {
+    "day": (ACTIVITY, "tools"),
+    "project": (ACTIVITY, "tools"),
+    "model": (("sessions", "answers", "input", "output", "cached", "cost"), "output_tokens"),
+    "tool": (("sessions", "tools", "failures", "time"), "tools"),
+}
+HEADINGS = {"tools": "calls", "failures": "failed"}
+
+
+@example("sessionlog stats", "sessionlog stats --since 7d --by tool", "sessionlog stats --all --by project --json")
+@click.command()
+@click.option("--since", type=When(), default="30d", show_default=True, help="From when on: 24h, 7d, a date.")
+@click.option("--by", type=click.Choice(list(stats.BY)), help="Only this table, with all its rows.")
+@project_options
+@json_option
+def command(since: str, by: str | None, project: str | None, everywhere: bool, as_json: bool) -> None:
+    """Count sessions, prompts, tool calls, failures, changed files, tokens and cost.
+
+    Tokens come from transcripts (`sessionlog import`). A model without a known price shows tokens and no cost.
+    """
+    found = [place for place in places(project, everywhere) if os.path.exists(place.db)]
+    if as_json:
+        print_json(stats.BY[by](found, since) if by else _everything(found, since))
+    elif by:
+        _print(by, stats.BY[by](found, since))
+    else:
+        _print_overview(found, since, everywhere)
+
+
+def _everything(found: list[Place], since: str) -> Row:
+    return {
+        "since": since,
+        "totals": stats.totals(found, since),
+        **{f"by_{name}": collect(found, since) for name, collect in stats.BY.items()},
+    }
+
+
+def _print_overview(found: list[Place], since: str, everywhere: bool) -> None:
+    total = stats.totals(found, since)
+    if not any(total[name] for name in (*stats.ACTIVITY, *stats.USAGE)):
+        raise SessionlogError(
+            f"nothing was recorded since {terminal.local_time(since)}; try a longer time with --since"
+        )
+    counts = [(total["sessions"], "session"), (total["prompts"], "prompt"), (total["tools"], "tool call")]
+    parts = [terminal.counted(*count) for count in counts]
+    parts += [click.style(f"{total['failures']:,} failed", fg="red")] if total["failures"] else []
+    parts += [f"{terminal.counted(total['files'], 'file')} changed", f"{_amount(_tokens(total))} tokens", _cost(total)]
+    click.echo(click.style(f"Since {terminal.local_time(since)}: ", bold=True) + " · ".join(filter(None, parts)))
+    for name in ("day", *(["project"] if everywhere else []), "model", "tool"):
+        rows = stats.BY[name](found, since)
+        if rows:
+            click.echo()
+            _print(name, rows[:TOP] if name == "tool" else rows)
+
+
+def _print(by: str, rows: list[Row]) -> None:
+    """A table with a bar at the end of each row."""
+    if not rows:
+        click.echo("Nothing was recorded in that time; try a longer one with --since.")
+        return
+    columns, measure = SHOWN[by]
+    rows = list(_every_day(rows)) if by == "day" else rows
+    label = max(len(by), *(table.display_width(_label(by, row)) for row in rows))
+    cells = [[_cell(column, row) for column in columns] for row in rows]
+    headings = [HEADINGS.get(column, column) for column in columns]
+    widths = [max(map(len, column)) for column in zip(headings, *cells, strict=True)]
+    room = terminal_width() - sum(widths) - 2 * len(widths) - 4
+    label = min(label, max(12, room - 10))
+    longest = min(BAR, room - label) if room - label >= SHORTEST else 0
+    most = max(row[measure] for row in rows)
+    heading = "  ".join(name.rjust(width) for name, width in zip(headings, widths, strict=True))
+    click.secho(f"{by.ljust(label)}  {heading}", dim=True)
+    for row, values in zip(rows, cells, strict=True):
+        line = "  ".join(
+            click.style(value.rjust(width), fg="red" if column == "failures" and row["failures"] else None)
+            for column, value, width in zip(columns, values, widths, strict=True)
+        )
+        bar = _bar(row[measure] / most if most else 0, longest)
+        click.echo(f"{table.pad(_label(by, row), label)}  {line}  {click.style(bar, fg='cyan')}".rstrip())
+
+
+def _every_day(rows: list[Row]) -> Iterator[Row]:
+    """Days on which nothing happened are part of the picture."""
+    days = {row["day"]: row for row in rows}
+    empty = dict.fromkeys(rows[0], 0) | {"cost_usd": None}
+    yield from (days.pop("") for _ in range("" in days))
+    day, last = date.fromisoformat(min(days, default="2000-01-02")), date.fromisoformat(max(days, default="2000-01-01"))
+    while day <= last:
+        yield days.get(str(day), {**empty, "day": str(day)})
+        day += timedelta(days=1)
+
+
+def _label(by: str, row: Row) -> str:
+    text = table.cell(row[by]) or "unknown"
+    return f"{text} {date.fromisoformat(text):%a}" if by == "day" and row[by] else text
+
+
+def _cell(column: str, row: Row) -> str:
+    match column:
+        case "tokens":
+            return _amount(_tokens(row))
+        case "input":
+            return _amount(row["input_tokens"])
+        case "output":
+            return _amount(row["output_tokens"])
+        case "cached":
+            return _amount(row["cache_read_tokens"] + row["cache_write_tokens"])
+        case "cost":
+            return _cost(row)
+        case "time":
+            return terminal.duration(row["milliseconds"]) if row["milliseconds"] else ""
+    return f"{row[column]:,}" if row[column] else "-"
+
+
+def _tokens(row: Row) -> int:
+    return sum(row[name] for name in TOKENS)
+
+
+def _cost(row: Row) -> str:
+    """$1.20; with a + if models without a price have a part in it."""
+    if row["cost_usd"] is None:
+        return ""
+    return f"${row['cost_usd']:,.2f}{'+' if row['unpriced_tokens'] else ''}"
+
+
+def _amount(number: int) -> str:
+    """940, 12k, 1.2M, 3.4G."""
+    for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if number >= size:
+            value = number / size
+            return f"{value:.0f}{unit}" if value >= 10 or unit == "k" else f"{value:.1f}{unit}"
+    return str(number) if number else "-"
+
+
+def _bar(share: float, longest: int) -> str:
+    """A bar in eighths of a letter, or in # where the output knows no blocks."""
+    try:
+        BLOCKS.encode(sys.stdout.encoding or "ascii")
+    except (LookupError, UnicodeEncodeError):
+        return "#" * round(share * longest)
+    eighths = max(round(share * longest * 8), 1 if share and longest else 0)
+    return BLOCKS[8] * (eighths // 8) + BLOCKS[eighths % 8].strip()

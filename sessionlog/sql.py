@@ -1,0 +1,73 @@
+"""SQL for anybody who asks: over one archive or all of them, unable to change anything."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from typing import Any, NamedTuple
+
+from sessionlog import read_only, reading, schema, together
+from sessionlog.errors import SessionlogError
+from sessionlog.projects import Place
+
+
+class Answer(NamedTuple):
+    """The columns of a result, no two by the same name, and its rows as they come."""
+
+    columns: list[str]
+    rows: Iterator[tuple[Any, ...]]
+
+
+@contextmanager
+def ask(
+    places: list[Place], query: str, parameters: Mapping[str, Any] | None = None, *, all_together: bool = False
+) -> Iterator[Answer]:
+    """The answer to a query over an archive, or over all of these as one database with a column `project`."""
+    known = together.columns() if all_together else _columns()
+    try:
+        connection = together.connect(places, query) if all_together else reading.connect(places[0])
+        with closing(connection):
+            connection.row_factory = None  # two columns may have the same name
+            connection.text_factory = lambda data: data.decode("utf-8", "replace")
+            read_only.guard(connection)
+            rows = connection.execute(query, parameters or {})
+            yield Answer(_unique([column[0] for column in rows.description or ()]), rows)
+    except (sqlite3.Error, sqlite3.Warning) as error:
+        raise SessionlogError(explained(str(error), known)) from error
+
+
+def explained(error: str, known: Mapping[str, list[str]]) -> str:
+    """What SQLite says of a query, and what was probably meant."""
+    if error in ("not authorized", "authorization denied") or "prohibited" in error or "readonly" in error:
+        return "this only reads: SELECT, and nothing that writes, attaches or loads"
+    if "one statement" in error:
+        return "one statement at a time, please"
+    if "binding" in error:
+        return f"{error}\nGive each parameter its value with `-p NAME VALUE`."
+    missing = re.fullmatch(r"no such (table|column): (.*)", error)
+    if not missing:
+        return error
+    wanted = missing[2].rpartition(".")[2]
+    names = list(known) if missing[1] == "table" else sorted({name for names in known.values() for name in names})
+    near = difflib.get_close_matches(wanted.lower(), names, n=3, cutoff=0.6)
+    hint = f"did you mean {' or '.join(near)}? " if near else ""
+    return f"{error}; {hint}`sessionlog schema` lists all tables and columns"
+
+
+def _columns() -> dict[str, list[str]]:
+    return {name: [column.name for column in table.columns] for name, table in schema.tables().items()}
+
+
+def _unique(names: list[str]) -> list[str]:
+    """id, id, id becomes id, id_2, id_3: a JSON object holds a name once."""
+    found: list[str] = []
+    for name in names:
+        number, candidate = 1, name
+        while candidate in found:
+            number += 1
+            candidate = f"{name}_{number}"
+        found.append(candidate)
+    return found

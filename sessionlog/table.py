@@ -1,0 +1,113 @@
+"""Rows as an aligned table in a terminal, as wide as it and no wider."""
+
+from __future__ import annotations
+
+import itertools
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from sessionlog.terminal import safe
+
+Row = Sequence[Any]
+
+# Widths are taken from so many rows; later ones that are longer are cut.
+MEASURED = 500
+# A column narrower than this says nothing: then each row is shown as a list of its values.
+NARROWEST = 8
+GAP = "  "
+
+
+def render(columns: Sequence[str], rows: Iterable[Row], width: int, narrowest: int = NARROWEST) -> Iterator[str]:
+    """The lines of the table: a heading, a rule, the rows; one line for each value if the columns do not fit."""
+    rows = iter(rows)
+    names = [cell(name) for name in columns]
+    first = [[cell(value) for value in row] for row in itertools.islice(rows, MEASURED)]
+    cells = itertools.chain(first, ([cell(value) for value in row] for row in rows))
+    natural = [max(map(display_width, column)) for column in zip(names, *first, strict=True)]
+    widths = _fitted(natural, width - len(GAP) * (len(natural) - 1), narrowest)
+    if widths is None:
+        yield from _listed(names, cells, width)
+        return
+    numeric = [all(_is_number(row[index]) for row in first) and bool(first) for index in range(len(names))]
+    yield _line(names, widths, numeric)
+    yield GAP.join("─" * size for size in widths)
+    for row in cells:
+        yield _line(row, widths, numeric)
+
+
+def cell(value: Any) -> str:
+    """A value on one line, as a terminal shows it and does not obey it; nothing for NULL."""
+    if value is None:
+        return ""
+    if isinstance(value, bytes):
+        return f"<{len(value):,} bytes>"
+    return safe(" ".join(str(value)[:10_000].split()))
+
+
+def display_width(text: str) -> int:
+    """How many columns of a terminal the text takes: Chinese, Japanese, Korean and emoji take two."""
+    if text.isascii():
+        return len(text)
+    return sum(_letter_width(letter) for letter in text)
+
+
+def cut(text: str, width: int) -> str:
+    """The text, or as much of it as fits."""
+    if display_width(text) <= width:
+        return text
+    room, kept = width - 1, ""
+    for letter in text:
+        room -= _letter_width(letter)
+        if room < 0:
+            break
+        kept += letter
+    return f"{kept}…"
+
+
+def pad(text: str, width: int, right: bool = False) -> str:
+    """The text with blanks up to a width, cut if it is longer."""
+    text = cut(text, width)
+    blanks = " " * (width - display_width(text))
+    return blanks + text if right else text + blanks
+
+
+def _letter_width(letter: str) -> int:
+    if unicodedata.combining(letter) or unicodedata.category(letter) in ("Cf", "Mn"):
+        return 0
+    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+
+
+def _fitted(natural: list[int], room: int, narrowest: int) -> list[int] | None:
+    """Widths that fit into the room: the widest columns give way first. None if that leaves too little."""
+    excess = sum(natural) - room
+    widths = list(natural)
+    while excess > 0:
+        widest = max(widths)
+        if widest <= narrowest:
+            return None
+        second = max((size for size in widths if size < widest), default=narrowest)
+        group = [index for index, size in enumerate(widths) if size == widest]
+        step = min(widest - max(second, narrowest), -(-excess // len(group)))
+        for index in group:
+            taken = min(step, excess)
+            widths[index] -= taken
+            excess -= taken
+    return widths
+
+
+def _line(row: Sequence[str], widths: list[int], numeric: list[bool]) -> str:
+    return GAP.join(pad(text, size, right) for text, size, right in zip(row, widths, numeric, strict=True)).rstrip()
+
+
+def _listed(names: list[str], cells: Iterable[list[str]], width: int) -> Iterator[str]:
+    label = max(map(display_width, names))
+    for number, row in enumerate(cells):
+        if number:
+            yield ""
+        for name, text in zip(names, row, strict=True):
+            yield f"{pad(name, label)}  {cut(text, max(20, width - label - 2))}".rstrip()
+
+
+def _is_number(text: str) -> bool:
+    return not text or text.lstrip("-").replace(".", "", 1).isdigit()

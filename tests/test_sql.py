@@ -1,0 +1,274 @@
+"""SQL from the command line: it reads, over one project or all, and can do nothing else; the schema explains itself."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from sessionlog import metadata, projects, schema, sql, table, together
+from sessionlog.cli import cli
+from sessionlog.errors import SessionlogError
+from tests.archives import bash, call, event, store
+from tests.conftest import rows
+from tests.test_cli import failing, printed
+
+
+def fingerprint(folder: Path) -> dict[str, str]:
+    """Every file below a folder and what is in it; but a reader's locks, and an empty WAL, may come and go."""
+    found = {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.suffix != ".db-shm"}
+    return {path: hashlib.sha256(data).hexdigest() for path, data in found.items() if data}
+
+
+@pytest.mark.parametrize("everywhere", [False, True])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "INSERT INTO sessions (session_id, started_at, last_at) VALUES ('x', '', '')",
+        "UPDATE events SET command = 'x'",
+        "DELETE FROM events",
+        "REPLACE INTO spool_progress VALUES ('x', 1)",
+        "WITH all_of_them AS (SELECT id FROM events) DELETE FROM events WHERE id IN all_of_them",
+        "DELETE FROM events RETURNING *",
+        "DROP TABLE events",
+        "ALTER TABLE events RENAME TO gone",
+        "CREATE TABLE x (y)",
+        "CREATE TEMP TABLE x (y)",
+        "CREATE TEMP VIEW x AS SELECT 1",
+        "CREATE TRIGGER x AFTER INSERT ON events BEGIN SELECT 1; END",
+        "CREATE VIRTUAL TABLE x USING fts5(y)",
+        "CREATE INDEX x ON events (command)",
+        "ATTACH '{folder}/new.db' AS other",
+        "ATTACH ':memory:' AS other",
+        "DETACH main",
+        "VACUUM",
+        "VACUUM INTO '{folder}/copy.db'",
+        "REINDEX",
+        "ANALYZE",
+        "BEGIN IMMEDIATE",
+        "SAVEPOINT x",
+        "PRAGMA query_only = OFF",
+        "PRAGMA writable_schema = ON",
+        "PRAGMA journal_mode = DELETE",
+        "PRAGMA user_version = 9",
+        "PRAGMA temp_store_directory = '/tmp'",
+        "PRAGMA wal_checkpoint(TRUNCATE)",
+        "PRAGMA optimize",
+        "EXPLAIN DELETE FROM events",
+        "UPDATE sqlite_master SET sql = ''",
+        "SELECT load_extension('x')",
+        "SELECT writefile('{folder}/file', 'x')",
+        "SELECT readfile('/etc/passwd')",
+        "SELECT 1; DELETE FROM events",
+        "SELECT * FROM pragma_journal_mode('DELETE')",
+    ],
+)
+def test_nothing_can_be_written(place: projects.Place, tmp_path: Path, query: str, everywhere: bool) -> None:
+    store(place, bash("ls"))
+    folder = tmp_path / "home" / ".local"
+    kept = rows(place)
+    before = fingerprint(folder)
+    with (
+        pytest.raises(SessionlogError) as caught,
+        sql.ask([place], query.format(folder=folder), all_together=everywhere) as answer,
+    ):
+        list(answer.rows)
+    assert str(caught.value)
+    assert fingerprint(folder) == before
+    assert rows(place) == kept
+
+
+def test_an_archive_that_cannot_be_written_is_read_all_the_same(place: projects.Place) -> None:
+    store(place, bash("ls"))
+    with closing(sqlite3.connect(place.db)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    Path(place.db).chmod(0o400)
+    assert printed("sql", "SELECT command FROM events") == "command\nls\n"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT value FROM json_each('[1, 2]')",
+        "SELECT key FROM json_tree('{}')",
+        "WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 3) SELECT x FROM n",
+        "EXPLAIN QUERY PLAN SELECT * FROM events",
+        "VALUES (1), (2)",
+        "\n-- a comment first\nSELECT row_number() OVER (ORDER BY at) FROM events;",
+        "SELECT name FROM pragma_table_info('events')",
+        "SELECT name FROM sqlite_master",
+    ],
+)
+def test_all_that_reads_is_allowed(place: projects.Place, query: str) -> None:
+    store(place, bash("ls"))
+    for options in ([], ["--all"]):
+        json.loads(printed("sql", *options, query, "--json"))
+
+
+def test_forms(place: projects.Place) -> None:
+    store(place, bash('a\tb\nc\\d \x1b[31m\x9b\u202e, "quoted"'), event("UserPromptSubmit", prompt="请"))
+    query = "SELECT id, command, prompt, x'00ff' AS raw, 9e999 AS big, id FROM events ORDER BY id"
+    lines = printed("sql", query).splitlines()
+    assert lines[0] == "id\tcommand\tprompt\traw\tbig\tid_2"
+    assert lines[1] == '1\ta\\tb\\nc\\\\d \\x1b[31m\\x9b\\u202e, "quoted"\t\tAP8=\tinf\t1'
+    found = json.loads(text := printed("sql", query, "--json"))
+    assert found[0] == {
+        "id": 1, "command": 'a\tb\nc\\d \x1b[31m\x9b\u202e, "quoted"', "prompt": None,
+        "raw": {"$base64": True, "encoded": "AP8="}, "big": None, "id_2": 1,
+    }  # fmt: skip
+    assert not set(text) & {"\x1b", "\x9b", "\u202e"} and "请" in text
+    parsed = list(csv.reader(io.StringIO(printed("sql", query, "--csv"))))
+    assert parsed[0] == ["id", "command", "prompt", "raw", "big", "id_2"]
+    assert parsed[1][1] == found[0]["command"] and parsed[2][2] == "请"
+    shown = printed("sql", query, "--table").splitlines()
+    assert len(shown) == 4 and "\\x1b[31m" in shown[2] and "<2 bytes>" in shown[2]
+    assert json.loads(printed("sql", "SELECT 1 AS x WHERE 0", "--json")) == []
+    assert printed("sql", "SELECT 1 AS x WHERE 0", "--csv") == "x\n"
+
+
+def test_the_query_may_come_from_stdin_and_have_parameters(place: projects.Place) -> None:
+    store(place, bash("ls"), bash("pwd"))
+    query = "SELECT command FROM events WHERE command = :wanted"
+    done = CliRunner().invoke(cli, ["sql", "-", "-p", "wanted", "pwd"], input=query, catch_exceptions=False)
+    assert done.stdout == "command\npwd\n"
+    assert printed("sql", "--all", query, "-p", "wanted", "ls") == "command\nls\n"
+
+
+@pytest.mark.parametrize("option", [[], ["--all"]])
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ("SELECT * FROM promts", "no such table: promts; did you mean prompts"),
+        ("SELECT e.comand FROM events e", "no such column: e.comand; did you mean command"),
+        ("SELECT * FROM zzzzzz", "no such table: zzzzzz; `sessionlog schema` lists"),
+        ("SELEC 1", 'near "SELEC": syntax error'),
+        ("SELECT 1; SELECT 2", "one statement at a time"),
+        ("DELETE FROM events", "this only reads"),
+        ("SELECT :a", "-p NAME VALUE"),
+    ],
+)
+def test_mistakes_are_explained(
+    place: projects.Place, monkeypatch: pytest.MonkeyPatch, capsys: Any, query: str, told: str, option: list[str]
+) -> None:
+    store(place, bash("ls"))
+    message = failing(monkeypatch, capsys, "sql", *option, query)
+    assert told in message and "Traceback" not in message
+
+
+@pytest.fixture
+def twelve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[projects.Place]:
+    """Twelve projects, more than SQLite attaches at once; the n-th has n commands."""
+    monkeypatch.setenv("SESSIONLOG_HOME", str(tmp_path / "archives"))
+    places = [projects.place(f"/work/it's {number:02}") for number in range(1, 13)]
+    for number, place in enumerate(places, 1):
+        commands = [bash(f"echo {count}", f"s{number}") for count in range(number)]
+        store(
+            place,
+            event("UserPromptSubmit", f"s{number}", prompt="go"),
+            *commands,
+            call("Read", "shared", file_path="/x"),
+        )
+    return places
+
+
+def test_all_projects_are_one_database(twelve: list[projects.Place]) -> None:
+    query = "SELECT project, count(*) AS n FROM bash_commands GROUP BY project ORDER BY project"
+    found = json.loads(printed("sql", "--all", query, "--json"))
+    assert found == [{"project": f"/work/it's {number:02}", "n": number} for number in range(1, 13)]
+    # An aggregate is over all of them, a filter over each, a join needs the project.
+    assert printed("sql", "--all", "SELECT count(*), count(DISTINCT project) FROM prompts").endswith("\n12\t12\n")
+    assert printed("sql", "--all", "SELECT count(*) FROM events WHERE tool_name = 'Bash' AND id = 2").endswith("\n12\n")
+    join = "SELECT count(*) FROM sessions JOIN events USING (project, session_id) WHERE session_id = 'shared'"
+    assert printed("sql", "--all", join).endswith("\n12\n")
+    assert printed("sql", "--all", "SELECT count(*) FROM archive WHERE project LIKE '/work/%'").endswith("\n12\n")
+    top = json.loads(printed("sql", "--all", "SELECT * FROM events ORDER BY at DESC, project DESC LIMIT 1", "--json"))
+    assert top[0]["project"] == "/work/it's 12" and len(top[0]) == len(schema.tables()["events"].columns) + 1
+    numbers = "SELECT DISTINCT typeof(id), typeof(id + 0), id > 0 AND id < 100 FROM events"
+    assert printed("sql", "--all", numbers).splitlines()[1:] == ["integer\tinteger\t1"]
+
+
+def test_only_what_a_query_reads_is_copied(twelve: list[projects.Place]) -> None:
+    with closing(together.connect(twelve, "SELECT command FROM events")) as connection:
+        copied = connection.execute("SELECT name, sql FROM main.sqlite_master").fetchall()
+        assert [name for name, _ in copied] == ["events"] and "prompt" not in copied[0][1]
+        attached = connection.execute("PRAGMA database_list").fetchall()
+        assert sum(name.startswith("archive_") for _, name, _ in attached) == together.ATTACHED
+
+
+def test_all_of_no_project_is_empty(project: Path) -> None:
+    assert json.loads(printed("sql", "--all", "SELECT count(*) AS n FROM events", "--json")) == [{"n": 0}]
+
+
+def test_ctrl_c_stops_a_long_query(place: projects.Place) -> None:
+    store(place, bash("ls"))
+    endless = "WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n"
+    command = [sys.executable, "-m", "sessionlog", "sql", endless]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    time.sleep(2)
+    os.kill(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=20)
+    assert process.returncode == 1 and b"Traceback" not in errors
+
+
+def test_a_reader_that_leaves_early_is_no_error(place: projects.Place) -> None:
+    store(place, bash("ls"))
+    endless = "WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 100000) SELECT x FROM n"
+    for form in ("--csv", "--json", "--table"):
+        command = f'{sys.executable} -m sessionlog sql {form} "{endless}" | head -n 2'
+        done = subprocess.run(["bash", "-c", command], capture_output=True, check=True)
+        assert done.stderr == b"" and done.stdout.count(b"\n") == 2
+
+
+# --- the schema -----------------------------------------------------------------------------------------------------
+
+
+def test_every_table_view_and_column_is_described_and_nothing_else() -> None:
+    described = {name: list(about.columns) for name, about in metadata.tables().items()}
+    assert described == {name: [column.name for column in one.columns] for name, one in schema.tables().items()}
+    for one in schema.tables().values():
+        for text in (one.description, *(column.description for column in one.columns)):
+            assert text[:1] == text[:1].upper() or text.split()[0].strip(",") in ("ok", "allowed"), (one.name, text)
+            assert text.endswith(".") and len(text) < 130, (one.name, text)
+
+
+def test_the_schema_is_printed() -> None:
+    text = printed("schema")
+    assert text.index("archive  table") < text.index("events  table") < text.index("bash_commands  view")
+    assert "The shell command." in printed("schema", "bash_commands")
+    listed = json.loads(printed("schema", "--json"))
+    assert {one["name"] for one in listed} == set(schema.tables())
+    archive = next(one for one in listed if one["name"] == "archive")
+    assert archive["columns"][0] == {"name": "only_row", "type": "INTEGER", "description": "Always 1."}
+
+
+def test_an_unknown_table_is_explained(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    assert "did you mean events?" in failing(monkeypatch, capsys, "schema", "event")
+    assert "there are: agents," in failing(monkeypatch, capsys, "schema", "xyzzy")
+
+
+# --- tables in a terminal -------------------------------------------------------------------------------------------
+
+
+def test_tables_fit_the_terminal() -> None:
+    names = ["n", "text", "中文"]
+    cells = [(1, "short", "请帮我写一个按钮组件" * 9), (22, "x" * 300, None)]
+    for width in (40, 80, 200):
+        lines = list(table.render(names, cells, width))
+        assert len(lines) == 4 and max(map(table.display_width, lines)) <= width
+        assert lines[2].startswith(" 1  short") and lines[3].startswith("22  xxx")
+    listed = list(table.render([f"column{number}" for number in range(20)], [["value"] * 20] * 2, 80))
+    assert len(listed) == 41 and listed[0] == "column0   value"
+    assert list(table.render(["x"], [], 80)) == ["x", "─"]
