@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable
 from contextlib import closing
@@ -64,4 +65,5 @@ def page(lines: Iterable[str]) -> None:
         for line in lines:
             click.echo(line)
         return
+    os.environ.setdefault("LESS", "FRX")  # as git does: colours, and no pager for what fits the screen
     click.echo_via_pager(f"{line}\n" for line in lines)
