@@ -75,9 +75,8 @@ def searches(place: Place) -> None:
     with closing(sqlite3.connect(place.db)) as connection:
         like = " OR ".join(f"{column} LIKE '%按钮%'" for column in ("prompt", "content", "old_string", "tool_response"))
         query = f"SELECT id FROM events WHERE {like} ORDER BY id DESC"
-        print(
-            f"sqlite3 LIKE                           {seconds(lambda: connection.execute(query).fetchall(), 1) * 1000:8.0f} ms"
-        )
+        taken = seconds(lambda: connection.execute(query).fetchall(), 1)
+        print(f"sqlite3 LIKE                           {taken * 1000:8.0f} ms")
 
 
 def commands(place: Place, folder: Path) -> None:
@@ -95,9 +94,8 @@ def main() -> None:
     folder = arguments.folder or Path(tempfile.gettempdir()) / f"sessionlog-bench-{arguments.events}"
     place = archive(folder, arguments.events)
     megabytes = Path(place.db).stat().st_size / 1e6
-    print(
-        f"Python {sys.version.split()[0]}, SQLite {sqlite3.sqlite_version}; {arguments.events:,} events, {megabytes:.0f} MB"
-    )
+    versions = f"Python {sys.version.split()[0]}, SQLite {sqlite3.sqlite_version}"
+    print(f"{versions}; {arguments.events:,} events, {megabytes:.0f} MB")
     first_index(place)
     searches(place)
     commands(place, folder)
