@@ -27,7 +27,7 @@ from sessionlog.projects import Place
     'sessionlog search "connection refused" --failed --since 7d',
     "sessionlog search threading.Lock --file '*.py' --all",
     "sessionlog search 'deploy* -staging' --tool Bash --context 2",
-    "sessionlog search --regex 'TODO\\(\\w+\\)' --json",
+    "sessionlog search --regex 'TODO:? +[A-Z]' --json",
 )
 @click.command(context_settings={"ignore_unknown_options": True})  # a question may begin with -not
 @click.argument("query", nargs=-1, required=True)
