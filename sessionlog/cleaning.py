@@ -8,7 +8,7 @@ import re
 from functools import partial
 
 from sessionlog.lean import parse_json
-from sessionlog.secret_forms import (
+from sessionlog.redact import (
     AFTER_CODE,
     ENDS_OF_NAMES,
     LETTERS,

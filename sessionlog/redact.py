@@ -1,12 +1,158 @@
-"""Takes secrets out of an event before it is written, and leaves fingerprints that only this machine can compute."""
+"""Takes secrets out of an event before it is written, and leaves fingerprints that only this machine can compute.
 
-from sessionlog import secret_forms
+Here is what every event pays for: what secrets look like, and a cheap test for them. The rest is in cleaning.py.
+"""
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
-    from sessionlog.secret_forms import Detector
+    Haystack = tuple[bytes, bytes, bytes]
+
+# An event without secrets must cost next to nothing, and `import re` alone nearly doubles the time of the hook. So the
+# raw bytes are searched first, and only the detectors with a suspicion are compiled and run. A wrong suspicion is slow,
+# a missed one is a leak: where in doubt, suspect. What JSON may but need not escape (`=` as `\u003d`) is not seen; the
+# client escapes nothing of the kind.
+
+# Tokens with a form of their own: kind, what to search for, the form. Nothing may be demanded after an open end such as
+# {20,}: a form that fails only there would be tried again from every needle, in time that grows with the square.
+_TOKENS = (
+    ("alibaba-key", b"LTAI", r"LTAI[A-Za-z0-9]{16,26}(?!\w)"),
+    ("anthropic-key", b"sk-ant-", r"sk-ant-[\w-]{20,}"),
+    ("age-key", b"AGE-SECRET-KEY-", r"AGE-SECRET-KEY-(?:PQ-)?1[A-Z0-9]{50,}"),
+    ("atlassian-token", b"ATATT3", r"ATATT3[\w=-]{60,}"),
+    ("aws-access-key", b"AKIA ASIA", r"A[KS]IA[A-Z0-9]{16}(?!\w)"),
+    ("azure-secret", b"Q~", r"[\w.~-]{3}\dQ~[\w.~-]{31,34}(?![\w~-])"),
+    ("databricks-token", b"dapi", r"dapi[0-9a-f]{32}(?:-\d)?(?!\w)"),
+    ("digitalocean-token", b"_v1_", r"do[opr]_v1_[0-9a-f]{64}(?!\w)"),
+    ("discord-webhook", b"/api/webhooks/", r"discord(?:app)?\.com/api/webhooks/\d+/(?P<secret>[\w-]{60,})"),
+    ("docker-token", b"dckr_", r"dckr_[a-z]{3}_[\w-]{20,}"),
+    ("figma-token", b"figd_", r"figd_[\w-]{30,}"),
+    ("github-token", b"ghp_ gho_ ghu_ ghs_ ghr_ github_pat_", r"(?:gh[pousr]|github_pat)_\w{36,}(?:\.[\w-]{20,})*"),
+    ("gitlab-token", b"glpat- gldt- glrt- glptt-", r"gl(?:pat|dt|rt|ptt)-[\w.-]{20,}"),
+    ("google-key", b"AIza", r"AIza[\w-]{35}(?![\w-])"),
+    ("google-oauth-secret", b"GOCSPX-", r"GOCSPX-[\w-]{24,}"),
+    ("google-oauth-token", b"ya29.", r"ya29\.[\w.-]{20,}"),
+    ("grafana-token", b"glsa_ glc_", r"gl(?:sa|c)_[\w+/]{32,}"),
+    ("groq-key", b"gsk_", r"gsk_[A-Za-z0-9]{40,}"),
+    ("huggingface-token", b"hf_", r"hf_[A-Za-z0-9]{30,}"),
+    ("linear-key", b"lin_api_", r"lin_api_[A-Za-z0-9]{32,}"),
+    ("notion-token", b"ntn_", r"ntn_[A-Za-z0-9]{40,}"),
+    ("npm-token", b"npm_", r"npm_[A-Za-z0-9]{36,}"),
+    ("nvidia-key", b"nvapi-", r"nvapi-[\w-]{60,}"),
+    ("openai-key", b"sk-", r"sk-(?:(?:proj|svcacct|admin)-[\w-]{20,}|[A-Za-z0-9]{20}T3BlbkFJ[A-Za-z0-9]{20,})"),
+    ("perplexity-key", b"pplx-", r"pplx-[A-Za-z0-9]{40,}"),
+    ("pypi-token", b"pypi-AgE", r"pypi-AgE[\w-]{50,}"),
+    ("replicate-token", b"r8_", r"r8_[A-Za-z0-9]{36,}"),
+    ("rubygems-key", b"rubygems_", r"rubygems_[0-9a-f]{48}(?!\w)"),
+    ("sendgrid-key", b"SG.", r"SG\.[\w-]{22}\.[\w-]{43}(?![\w-])"),
+    ("sentry-token", b"sntry", r"sntry[su]_[\w+/=]{40,}"),
+    ("shopify-token", b"shp", r"shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}(?!\w)"),
+    ("sk-key", b"sk-", r"sk-(?:or-v\d-)?[A-Za-z0-9]{32,}"),  # DeepSeek, Moonshot, OpenRouter, Qwen and others
+    ("slack-token", b"xox xapp-", r"(?:xox[a-z](?:\.xox[a-z])?|xapp)-[\w%-]{16,}"),
+    ("slack-webhook", b"hooks.slack.com/", r"hooks\.slack\.com/[a-z]+/(?P<secret>[\w/+-]{20,})"),
+    ("stripe-key", b"k_live_ k_test_ whsec_", r"(?:[sr]k_(?:live|test)_|whsec_)[A-Za-z0-9+/]{16,}"),
+    ("supabase-key", b"sb_secret_ sbp_", r"sb_secret_[\w-]{20,}|sbp_[0-9a-f]{40}(?!\w)"),
+    ("telegram-token", b":AA", r"\d{8,10}:AA[\w-]{33}(?![\w-])"),
+    ("tencent-key", b"AKID", r"AKID[A-Za-z0-9]{32}(?!\w)"),
+    ("twilio-key", b"SK0 SK1 SK2 SK3 SK4 SK5 SK6 SK7 SK8 SK9 SKa SKb SKc SKd SKe SKf", r"SK[0-9a-f]{32}(?!\w)"),
+    ("vault-token", b"hvs. hvb.", r"hv[sb]\.[\w-]{24,}"),
+    ("xai-key", b"xai-", r"xai-[A-Za-z0-9]{60,}"),
+    # A private key once more, as base64 in a kubeconfig.
+    (
+        "private-key",
+        b"LS0tLS1CRUdJTi",
+        r"LS0tLS1CRUdJTiB(?:SU0EgUF|QUklWQV|FQyBQUk|PUEVOU1|FTkNSWV)[A-Za-z0-9+/]{40,}=*",
+    ),
+    # The boundary stands inside: without it "eyJeyJeyJ…" would be read to its end from every eyJ.
+    ("jwt", b".eyJ", r"eyJ(?:(?<![\w-]eyJ)|(?<=\\[nrt]eyJ)|(?<=\\u\w{4}eyJ))[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{10,}"),
+)
+
+# A truncated block has no end, and source code that only names the header has no key behind it. The key may stand in
+# numbered lines, in a diff, in a comment, or in a string with its line ends spelled out.
+_MARGIN = r"(?:\s|\\{1,8}[nrt]|\d{1,6}(?:[:|→]|\\u2192)|[\"'`+,>|#*-]){1,40}"
+_PRIVATE_KEY = (
+    r"(?s)-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+    rf"(?={_MARGIN}(?:[A-Z][\w-]{{1,30}}: [^\n\\]{{0,200}}{_MARGIN}){{0,4}}[A-Za-z0-9+/=]{{16}})"
+    r"(?:.*?-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|.*)"
+)
+_AUTHORIZATION = (
+    r"(?ai)(?:authorization\\*[\"'`]?\]?[ \t]{0,8}[:=,][ \t]{0,8}\\*[\"'`]?|(?=bearer[ \t]))"
+    r"(?:(?P<scheme>[a-z][\w-]{0,30})[ \t]{1,8})?(?P<secret>[\w.~+/:-]{8,}=*)"
+)
+_URL_PASSWORD = r"(?a)://[\w!#$%&*+,.;=?~-]*:(?!\d+[?#])(?P<secret>[\w!#$%&*+,.:;=?@^~-]+)@(?!sha256:)"  # noqa: S105
+
+# name = value, name: value, --name value. A bare value ends before the full stop of a sentence.
+_ASSIGNMENT = (
+    r"(?ai)(?P<name>{})\\*[\"'`*]{{0,2}}[ \t]{{0,8}}(?P<sep>={{1,3}}>?|:=?|：|(?<=[ \t]))[ \t*]{{0,8}}"
+    r"(?:[bfru]{{0,2}}(?P<quote>\\*[\"'`]))?"
+    r"(?P<secret>(?(quote)(?:(?!(?P=quote))[!-~])+|[!#$%*+\-./0-9:=?@A-Z^_a-z~]*[!#$%*+\-/0-9=?@A-Z^_a-z~]))"
+)
+_KEYS = ("api", "access", "account", "auth", "encryption", "master", "private", "secret", "signing")
+_NAMES = (
+    ("password", "password passwd passphrase _pass", "passw(?:or)?d|passphrase|_pass", b"pass"),
+    ("password", "pwd 密码 \\u5bc6\\u7801", "pwd|密码", b""),
+    ("secret", "secret", "secret", b""),
+    ("api-key", "key", f"(?:{'|'.join(_KEYS)})[_-]?key", b""),
+    ("token", "token", "token", b""),
+)
+ENDS_OF_NAMES = ("password", "passwd", "passphrase", "pwd", "_pass", "密码", "secret", "key", "token", "authorization")
+
+# What stands where a secret would, in examples, schemas, types and translations.
+_WORDS = (
+    " basic bearer changeme default disabled enabled encrypted false hidden incorrect invalid masked missing none null "
+    "nullable number object optional pass passwd password passphrase plaintext private pwd redacted required secret "
+    "string token true undefined unknown unset user username x-oauth-basic xxx "
+)
+_NUMBERED = " aes base bcrypt blake bytes char float int md number sha string uint utf varchar "
+_HINTS = ("your", "example", "placeholder", "change", "required", "replace", "xxxx", "....", "${", "{{", "://")
+AFTER_CODE = ("(", "[", "{", "<")  # a call, an index, a type
+_DIGITS = "0123456789"
+_SEPARATORS = str.maketrans("-_./:", "     ")
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+# Where to search: in the payload, in the payload in lower case, in its long runs.
+_RAW, _LOWER, _RUNS = range(3)
+_ENOUGH = 5000  # occurrences of a needle; a payload with more is suspect without a look at each
+
+
+class Detector:
+    """A kind of secret: how to suspect it in raw bytes, how to find it in text, how to tell it from code.
+
+    The secret is the group `secret` of the regex, or the whole match when there is no such group. `judge` names the one
+    in cleaning.py that has the last word on a match.
+    """
+
+    __slots__ = ("gate", "judge", "kind", "look", "needles", "regex", "where")
+
+    def __init__(
+        self,
+        kind: str,
+        regex: str,
+        needles: tuple[bytes, ...],
+        where: int = _RAW,
+        look: "Callable[[Haystack, int, int], bool] | None" = None,
+        judge: str | None = None,
+        gate: bytes = b"",  # what all needles have in common: one search instead of four
+    ) -> None:
+        self.kind, self.regex, self.needles = kind, regex, needles
+        self.where, self.look, self.judge, self.gate = where, look, judge, gate
+
+    def suspects(self, haystack: "Haystack") -> bool:
+        """Whether the secret may be there: a needle is, and what stands around it does not speak against it."""
+        data, look = haystack[self.where], self.look
+        if self.gate not in data:
+            return False
+        for needle in self.needles:
+            end = data.find(needle) + len(needle)
+            seen = 0
+            while end >= len(needle):
+                seen += 1
+                if look is None or seen > _ENOUGH or look(haystack, end - len(needle), end):
+                    return True
+                end = data.find(needle, end) + len(needle)
+        return not self.needles
 
 
 class Rules:
@@ -31,11 +177,14 @@ class Rules:
 
         cleaning.configure(self, config)
 
-    def suspects(self, data: bytes) -> "tuple[Detector, ...]":
+    def suspects(self, data: bytes) -> tuple[Detector, ...]:
         """The detectors worth running on a payload, by its raw bytes: as a rule none, and nothing more is imported."""
-        return secret_forms.suspects(data, (*self.own, *secret_forms.BUILT_IN)) if self.enabled else ()
+        if not self.enabled:
+            return ()
+        haystack = data, data.lower(), _long_runs(data)
+        return tuple([detector for detector in (*self.own, *BUILT_IN) if detector.suspects(haystack)])
 
-    def clean(self, value: "Any", suspects: "tuple[Detector, ...]") -> "Any":
+    def clean(self, value: "Any", suspects: tuple[Detector, ...]) -> "Any":
         """The parsed JSON value without its secrets; dicts and lists are changed in place."""
         if not suspects:
             return value
@@ -43,7 +192,7 @@ class Rules:
 
         return cleaning.clean(value, cleaning.redactor(self, suspects))
 
-    def clean_text(self, text: str, suspects: "tuple[Detector, ...]") -> str:
+    def clean_text(self, text: str, suspects: tuple[Detector, ...]) -> str:
         """The text of a payload that is not JSON, without its secrets."""
         if not suspects:
             return text
@@ -63,3 +212,196 @@ class Rules:
         from sessionlog import cleaning
 
         return cleaning.problem(self)
+
+
+# --- The cheap test: what stands around a needle ----------------------------------------------------------------------
+
+# A search costs 0.1 ms in 200 KB, so the tokens of providers are sought only where they can be: in runs of 20 or more
+# letters, digits and the few signs that occur in them. A run over 16 KB is an image or the like.
+_RUN_MASK = bytearray(b" " * 256)
+for _byte in f"{LETTERS}{_DIGITS}_-.~/+:".encode():
+    _RUN_MASK[_byte] = 97
+_LONG = b"a" * 20
+
+# The bytes of a bare value, of a quoted one, and of a URL up to its path; all others are blanks.
+_NO_TEXT = bytes((*range(33), *range(127, 256)))
+
+
+def _blanking(signs: bytes) -> bytes:
+    return bytes.maketrans(_NO_TEXT + signs, b" " * len(_NO_TEXT + signs))
+
+
+_BARE = _blanking(b"\"&'(),;<>[\\]`{|}")
+_QUOTED = _blanking(b"")
+_URL = _blanking(b"\"'()/<>[\\]`{|}")
+
+
+def _long_runs(data: bytes) -> bytes:
+    mask = data.translate(_RUN_MASK)
+    runs = []
+    start = mask.find(_LONG)
+    while start >= 0:
+        end = mask.find(b" ", start)
+        end = len(mask) if end < 0 else end
+        if end - start <= 16384:
+            runs.append(data[start:end])
+        start = mask.find(_LONG, end)
+    return b" ".join(runs)
+
+
+def _begins_token(haystack: "Haystack", _: int, end: int) -> bool:
+    """Whether what follows may be a token, and not just words as in npm_config_registry."""
+    rest = haystack[_RUNS][end : end + 16]
+    words = rest.islower() and rest.translate(None, b"_-./:").isalpha()
+    return len(rest) == 16 and b" " not in rest and not words
+
+
+def _assigns(haystack: "Haystack", start: int, end: int) -> bool:
+    """Whether the name is given a value that may be a secret: _ASSIGNMENT once more, without `re`."""
+    data, lower = haystack[_RAW], haystack[_LOWER]
+    if data[end : end + 1].isalnum() or data[end : end + 1] in (b"_", b"-", b".", b",", b"(", b")"):  # by far the most
+        return False
+    before = lower[max(0, start - 40) : start].decode("latin-1")
+    if lower[start:end] == b"key" and not before.rstrip("_-").endswith(_KEYS):
+        return False
+    rest = data[end : end + 512].replace("：".encode(), b":").replace(b"\\uff1a", b":").lstrip(b"\\\"'`* \t")
+    if rest[:1] not in (b"=", b":") and not is_option(before):
+        return False
+    value = rest.lstrip(b"=:>* \t")
+    inner = value.lstrip(b"bfruBFRU")
+    if inner[:1] in (b'"', b"'"):  # unlike \", it may have escaped quotes inside
+        inner = inner[:1] + inner[1:].replace(b"\\" + inner[:1], b"~")
+    inner = inner.lstrip(b"\\")
+    quoted = inner[:1] in (b'"', b"'", b"`")
+    if quoted:
+        text = inner[1:].partition(inner[:1])[0].translate(_QUOTED).partition(b" ")[0].rstrip(b"\\")
+    else:
+        text = value.translate(_BARE).partition(b" ")[0].rstrip(b".:")
+        if value[len(text) : len(text) + 1].decode("latin-1") in AFTER_CODE:
+            return False
+    name = data[start:end].decode("latin-1")
+    return is_secret(name, text.decode(), quoted, is_for_shells(name, before, rest[:1] == b"="))
+
+
+def _authorizes(haystack: "Haystack", start: int, end: int) -> bool:
+    rest = haystack[_RAW][end : end + 2048].translate(_BARE).decode()
+    words = [haystack[_LOWER][start:end].decode(), *(word.lstrip(":=") for word in rest.split(None, 3)[:3])]
+    return any(is_credential(words[i], words[i - 1]) for i in range(1, len(words)))
+
+
+def _has_password(haystack: "Haystack", _: int, end: int) -> bool:
+    authority = haystack[_RAW][end : end + 2048].translate(_URL).partition(b" ")[0]
+    return is_url_password(authority.rpartition(b"@")[0].partition(b":")[2].decode())
+
+
+# --- Secret or not: what a form alone cannot tell ---------------------------------------------------------------------
+
+
+def is_secret(name: str, value: str, quoted: bool, for_shells: bool) -> bool:
+    """Whether the value given to a name is a secret, and not code, a type, a path, a label or a placeholder.
+
+    A password may be any word; a key or token is made by a machine and mixes letters and digits.
+    """
+    low = value.lower()
+    machine_made = name.lower().endswith(("secret", "key", "token"))
+    if len(value) < (8 if machine_made else 6) or _is_placeholder(low) or _is_path(value):
+        return False
+    literal, digits = quoted or for_shells, has_digit(value)
+    if _is_shuffled(value, literal or digits) and not any(name in low for name in ("key", "token", "secret", "pass")):
+        return True
+    if value.isalpha():
+        return literal and value.islower() and (not machine_made or (for_shells and name.isupper()))
+    if not literal and (not digits or _is_code(value)):
+        return False
+    if machine_made:
+        return digits and low.islower() and not _is_wordy(low)
+    return not _is_wordy(low) or (digits and (literal or value.isalnum()))
+
+
+def is_for_shells(name: str, before: str, tight: bool) -> bool:
+    """Whether a bare word cannot be code: in NAME=word, in --name=word, in the query of a URL."""
+    return tight and (name.isupper() or is_option(before) or before.rstrip(LETTERS + "_-")[-1:] in ("?", "&"))
+
+
+def is_credential(value: str, scheme: str) -> bool:
+    """Whether an Authorization header may carry this."""
+    low = value.lower()
+    if len(value) < 8 or _is_placeholder(low) or low.endswith(ENDS_OF_NAMES):
+        return False
+    if has_digit(value):
+        return _is_shuffled(value) or (low.islower() and not _is_wordy(low))
+    return _is_shuffled(value, scheme.lower() in ("basic", "bearer"))
+
+
+def is_url_password(value: str) -> bool:
+    return len(value) >= 3 and not _is_placeholder(value.lower())
+
+
+def _is_placeholder(low: str) -> bool:
+    if f" {low} " in _WORDS or len(set(low)) == 1 or is_repetitive(low):
+        return True
+    if (
+        low[0] in "<{[:"
+        or low[:2] in ("^[", "^(")
+        or (low[0] == "$" and not low[1].isdigit())
+        or (low[0] == "%" and low[-1] in "%s")
+    ):
+        return True
+    return any(hint in low[:24] for hint in _HINTS)  # further on, a random value has them by chance
+
+
+def is_repetitive(low: str) -> bool:
+    return any(sign * 6 in low for sign in "x*.0#_-")
+
+
+def _is_wordy(low: str) -> bool:
+    """Words, each with two digits at most: my-api-key-v2, us-east-1, oauth2.token."""
+    words = low.translate(_SEPARATORS).split()
+    stems = [word.rstrip(_DIGITS) for word in words]
+    return "".join(stems).isalpha() and all(len(word) - len(stem) <= 2 for word, stem in zip(words, stems, strict=True))
+
+
+def _is_shuffled(value: str, surely_no_code: bool = True) -> bool:
+    """Capitals and small letters as chance mixes them, and hardly a name like HTMLInputElement."""
+    mixed = min(sum(map(str.isupper, value)), sum(map(str.islower, value)))
+    return (
+        (len(value) >= 10 and 4 * mixed >= len(value))
+        if surely_no_code
+        else (len(value) >= 20 and 3 * mixed >= len(value))
+    )
+
+
+def _is_code(value: str) -> bool:
+    """A bare word that is rather a name: password2, sha256, Uint8Array."""
+    stem = value.lower().rstrip(_DIGITS)
+    camel = value[0].isupper() and value[-1].isalpha() and value.strip(LETTERS).isdigit()
+    return camel or f" {stem} " in _NUMBERED or stem.endswith(ENDS_OF_NAMES)
+
+
+def _is_path(value: str) -> bool:
+    folder = value.lstrip("~.")
+    return folder[:1] == "/" and (folder != value or folder[1:].partition("/")[0].isalpha())
+
+
+def is_option(before: str) -> bool:
+    """Whether the name is an option of a command, which takes its value after a blank."""
+    return before.rpartition(" ")[2].lstrip("\"'`").startswith("--")
+
+
+def has_digit(value: str) -> bool:
+    return any(digit in value for digit in _DIGITS)
+
+
+BUILT_IN = (
+    Detector("private-key", _PRIVATE_KEY, (b"PRIVATE KEY",)),
+    *[
+        Detector(kind, f"(?a){regex}", tuple(needles.split()), _RUNS, _begins_token, "token")
+        for kind, needles, regex in _TOKENS
+    ],
+    Detector("authorization", _AUTHORIZATION, (b"authorization", b"bearer"), _LOWER, _authorizes, "authorization"),
+    Detector("url-password", _URL_PASSWORD, (b"://",), _RAW, _has_password, "url"),
+    *[
+        Detector(kind, _ASSIGNMENT.format(names), tuple(needles.encode().split()), _LOWER, _assigns, "assignment", gate)
+        for kind, needles, names, gate in _NAMES
+    ],
+)
