@@ -49,7 +49,9 @@ def _rows(connection: sqlite3.Connection, session_id: str) -> Iterator[dict[str,
     cursor = connection.cursor()
     cursor.row_factory = None
     rows = cursor.execute(
-        "SELECT id, name, replacements FROM transcripts WHERE session_id = ? ORDER BY name, last_import_at, generation",
+        "SELECT id, name, replacements FROM transcripts WHERE session_id = ? "
+        "AND EXISTS (SELECT 1 FROM transcript_chunks WHERE transcript_id = transcripts.id) "  # one without was pruned
+        "ORDER BY name, last_import_at, generation",
         (session_id,),
     )
     yield from {row[1]: dict(zip(columns, row, strict=True)) for row in rows}.values()
