@@ -117,14 +117,14 @@ def digest(span: Span, rules: "Rules | None") -> Digest:
     reader = Reader(span.session_id, span.agent_id)
     if span.kind in files.LINE_KINDS:
         lines = data.split(b"\n")
-        if rules and _clean_lines(lines, rules):
+        if rules and clean_lines(lines, rules):
             stored = b"\n".join(lines)
         else:
             stored = data
         if span.only is not None:
             lines = _only_of_projects(lines, span.only)
             stored = b"\n".join(lines)
-        skips = _understand(lines, span, reader)
+        skips = understand(lines, span, reader)
         agent = None
     else:
         stored = clean_line(data, rules) if rules else data
@@ -181,7 +181,7 @@ def clean_line(line: bytes, rules: Rules) -> bytes:
     return text.encode("utf-8", "surrogateescape" if exact else "replace")
 
 
-def _understand(lines: "list[bytes]", span: Span, reader: Reader) -> "list[Skip]":
+def understand(lines: "list[bytes]", span: Span, reader: Reader) -> "list[Skip]":
     """Let the reader take in the lines; returns those that cannot be read."""
     skips: list[Skip] = []
     read = reader.read if span.only is None else reader.read_history
@@ -212,7 +212,7 @@ def _only_of_projects(lines: "list[bytes]", folders: "frozenset[str]") -> "list[
     return [line if belongs(line) else b"" for line in lines]
 
 
-def _clean_lines(lines: "list[bytes]", rules: Rules) -> bool:
+def clean_lines(lines: "list[bytes]", rules: Rules) -> bool:
     """Replace the secrets in these lines; returns whether there were any."""
     found = False
     start, size = 0, 0

@@ -22,8 +22,8 @@ from click.testing import CliRunner, Result
 from sessionlog import archive, projects, reading, transcripts
 from sessionlog.cli import cli
 from sessionlog.errors import SessionlogError
-from sessionlog.event import normalise, rebuild
-from sessionlog.keep import prune, turns
+from sessionlog.event import INPUT_TEXTS, PAYLOAD_TEXTS, normalise, rebuild
+from sessionlog.keep import prune, redaction, turns
 from sessionlog.search import index
 from tests.conftest import FIXTURES, PAYLOAD_FILES, Hook, rows
 from tests.test_hook import prompt, tool
@@ -284,3 +284,163 @@ def test_a_reader_that_never_ends_is_named(place: projects.Place, monkeypatch: p
         done = ask("prune", "--keep", "2", "--yes", code=1)
     assert "another program is reading" in str(done.exception)
     assert counts(place)["sessions"] == 2
+
+
+# --- redact -----------------------------------------------------------------------------------------------------------
+
+SECRET = "Zebra-Crossing-77"
+GITHUB = "gh" + "p_" + "aZ3kQ9xLm2Rt7Vw1Bc5Yd8Np4Hs6Gf0JuEoT"
+
+
+def holding(place: projects.Place, *secrets: str) -> list[str]:
+    """The files of the archive folder in which `grep -a` finds it, and the chunks in which it would after zlib."""
+    found = [
+        f"{path.name}: {secret}"
+        for path in sorted(Path(place.home).rglob("*"))
+        for secret in secrets
+        if path.is_file() and secret.encode() in path.read_bytes()
+    ]
+    for row in rows(place, "SELECT transcript_id, data FROM transcript_chunks"):
+        found += [f"chunk {row['transcript_id']}" for s in secrets if s.encode() in zlib.decompress(row["data"])]
+    return found
+
+
+def everywhere(place: projects.Place, secret: str) -> None:
+    """Put it into every text column of every table; the hook would not have."""
+    with closing(sqlite3.connect(place.db, isolation_level=None)) as connection:
+        for table in (*TABLES, "transcripts"):
+            for _, column, kind, *_ in connection.execute(f"PRAGMA table_info({table})").fetchall():
+                if kind == "TEXT" and column not in ("entry_types", "tool_input", "tool_response", "extra", "envelope"):
+                    connection.execute(
+                        f"UPDATE {table} SET {column} = ifnull({column}, '') || ' ' || ? "
+                        f"WHERE rowid = (SELECT max(rowid) FROM {table})",
+                        (secret,),
+                    )
+
+
+def full_payload(secret: str) -> dict[str, Any]:
+    texts = {key: f"{key} {secret}" for key in PAYLOAD_TEXTS}
+    inputs = {key: f"{key}: {secret}" for key in INPUT_TEXTS}
+    deep = {"list": [secret, {secret: 1}], "quoted": json.dumps({"inner": secret})}
+    answer = {"stdout": secret, "deep": deep}
+    return {"session_id": "s1", "hook_event_name": "PostToolUse", **texts, "tool_input": {**inputs, **deep},
+            "tool_response": answer, "something_new": deep}  # fmt: skip
+
+
+def test_after_redact_the_secret_is_in_no_file(
+    place: projects.Place, transcript_home: Path, hook: Hook, home: Path
+) -> None:
+    path = max(transcript_home.glob("*.jsonl"), key=os.path.getsize)
+    message = {"role": "user", "content": [{"type": "text", "text": f"it is {SECRET}"}]}
+    entry = {"type": "user", "uuid": "u1", "sessionId": path.stem, "timestamp": "2026-11-16T01:41:14.736Z"}
+    with path.open("a") as file:
+        file.write(json.dumps({**entry, "message": message}) + "\n")
+    transcripts.follow(place, str(path))
+    nested = {"event": "PostToolUse", "more": SECRET, "data": {"session_id": "s1", "tool_result": SECRET, "tool": "X"}}
+    fill(place, [prompt("harmless", "s2"), full_payload(SECRET), nested, tool(9, "s1", tool_response=SECRET)])
+    everywhere(place, SECRET)
+    fill(place, [prompt(SECRET * 500, "gone") for _ in range(50)])
+    with closing(sqlite3.connect(place.db)) as connection, connection:
+        connection.execute("DELETE FROM events WHERE session_id = 'gone'")  # its bytes stay in free pages
+        connection.execute("DELETE FROM sessions WHERE session_id = 'gone'")
+    with closing(reading.connect(place)) as connection:
+        index.catch_up(place, connection)
+    hook(b"no event, but " + SECRET.encode())
+    before = counts(place)
+    harmless = rows(place, "SELECT * FROM events WHERE session_id = 's2'")
+    held = holding(place, SECRET)
+    assert len(harmless) == 1 and len(held) == 3, "the archive, a chunk, a rejected payload"
+
+    preview = ask("redact", "--value", SECRET, "--dry-run").output
+    assert "× value" in preview and "in events" in preview and "in transcripts" in preview
+    assert holding(place, SECRET) == held, "a dry run changes nothing"
+
+    hook(prompt(f"in the WAL: {SECRET}", "s3"))
+    assert SECRET.encode() in Path(f"{place.db}-wal").read_bytes()
+    before |= {"events": before["events"] + 1, "sessions": before["sessions"] + 1}
+    ask("redact", "--value", SECRET, "--yes")
+    assert holding(place, SECRET) == []
+    assert counts(place) == before
+    assert rows(place, "SELECT * FROM events WHERE session_id = 's2'") == harmless
+    rebuilt = [json.dumps(rebuild(row)) for row in rows(place)]
+    assert sum(text.count("[redacted:value:") for text in rebuilt) > 20
+    assert SECRET in path.read_text(), "Claude Code's own file is not ours"
+    assert "× value" not in ask("redact", "--value", SECRET, "--dry-run").output
+    transcripts.follow(place, str(path))
+    assert holding(place, SECRET) == [], "import knows the file as it was"
+
+
+@pytest.mark.parametrize(
+    ("words", "secret", "kind"),
+    [
+        ([], GITHUB, "github-token"),
+        (["--pattern", r"ACME-\d+"], "ACME-123456", "pattern"),
+        (["--pattern", r"acct (?P<secret>\d+)"], "98765432", "pattern"),
+        (["--value", 'quo"ted\\and\nmore'], 'quo"ted\\and\nmore', "value"),
+        (["--value", "密码是七七"], "密码是七七", "value"),
+        (["--value", "😀smile"], "😀smile", "value"),
+    ],
+)
+def test_redact_by_rule_pattern_and_value(place: projects.Place, words: list[str], secret: str, kind: str) -> None:
+    said = f"acct {secret} and {'more ' * 3}"
+    fill(place, [prompt(said, "s1"), tool(1, "s1", tool_response={"a": said, "b": [said]}), prompt("stays", "s1")])
+    ask("redact", *words, "--yes")
+    events = rows(place)
+    assert f"[redacted:{kind}:" in events[0]["prompt"]
+    assert events[1]["tool_response"].count(f"[redacted:{kind}:") == 2
+    assert events[2]["prompt"] == "stays"
+    assert holding(place, secret, json.dumps(secret)[1:-1]) == []
+    assert_sound(place)
+
+
+def test_a_number_in_json_becomes_a_text(place: projects.Place) -> None:
+    fill(place, [tool(1, "s1", tool_response={"pin": 55512345, "other": 7})])
+    ask("redact", "--value", "55512345", "--yes")
+    answer = json.loads(rows(place)[0]["tool_response"])
+    assert answer["pin"].startswith("[redacted:value:") and answer["other"] == 7
+
+
+def test_a_secret_at_the_edge_of_an_excerpt_leaves_no_beginning(place: projects.Place, transcript_home: Path) -> None:
+    path = max(transcript_home.glob("*.jsonl"), key=os.path.getsize)
+    output = "x" * 490 + SECRET
+    block = {"type": "tool_result", "tool_use_id": "toolu_x", "content": output}
+    entry = {"type": "user", "uuid": "u1", "sessionId": path.stem, "message": {"role": "user", "content": [block]}}
+    with path.open("a") as file:
+        file.write(json.dumps(entry) + "\n")
+    transcripts.follow(place, str(path))
+    ask("redact", "--value", SECRET, "--yes")
+    assert holding(place, SECRET, SECRET[:10]) == []
+
+
+def test_the_secret_need_not_stand_on_the_command_line(place: projects.Place) -> None:
+    fill(place, [prompt(f"it is {SECRET}")])
+    done = CliRunner().invoke(cli, ["redact", "--value", "-", "--yes"], input=f"{SECRET}\n")
+    assert done.exit_code == 0 and holding(place, SECRET) == []
+
+
+@pytest.mark.parametrize("words", [["--pattern", "("], ["--value", "abc"]])
+def test_redact_refuses_what_cannot_be_meant(place: projects.Place, words: list[str]) -> None:
+    fill(place, [prompt("abc (")])
+    ask("redact", *words, "--yes", code=1)
+    assert rows(place)[0]["prompt"] == "abc ("
+
+
+def test_copies_that_may_still_hold_it_are_named(place: projects.Place) -> None:
+    fill(place, [prompt(SECRET)])
+    shutil.copy(place.db, f"{place.db}.damaged-2026-11-16")
+    shutil.copy(place.db, f"{place.db}.bak")
+    done = ask("redact", "--value", SECRET, "--yes")
+    assert f"{place.db}.damaged-2026-11-16 was not cleaned" in done.output
+    assert f"{place.db}.bak was not cleaned" in done.output
+
+
+def test_redact_while_hooks_write_loses_nothing(place: projects.Place, hook: Hook) -> None:
+    fill(place, [tool(n, "s1", tool_response={"stdout": f"{SECRET} " * 500}) for n in range(400)])
+    writer = threading.Thread(target=lambda: [hook(prompt(f"prompt {n}", "now")) for n in range(15)])
+    writer.start()
+    redaction.run(place, redaction.GivenRules(place.home, values=[SECRET]))
+    writer.join()
+    reading.bring_up_to_date(place)
+    assert [row["prompt"] for row in rows(place) if row["prompt"]] == [f"prompt {n}" for n in range(15)]
+    assert holding(place, SECRET) == []
+    assert_sound(place)

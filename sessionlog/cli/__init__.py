@@ -26,6 +26,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "import": ("import_", "Archive Claude Code's transcripts, before it deletes them."),
     "path": ("path", "Print where the archive of this project is."),
     "prune": ("prune", "Remove old sessions, or only what their tools printed."),
+    "redact": ("redact", "Take secrets out of what is already recorded."),
     "restore": ("restore", "Write the transcripts of a session back to where Claude Code looks for them."),
     "search": ("search", "Search everything that was recorded."),
     "sessions": ("sessions", "List recorded sessions, newest first."),
