@@ -23,7 +23,7 @@ from sessionlog import archive, projects, reading, transcripts
 from sessionlog.cli import cli
 from sessionlog.errors import SessionlogError
 from sessionlog.event import INPUT_TEXTS, PAYLOAD_TEXTS, normalise, rebuild
-from sessionlog.keep import prune, redaction, turns
+from sessionlog.keep import backup, prune, redaction, turns
 from sessionlog.search import index
 from tests.conftest import FIXTURES, PAYLOAD_FILES, Hook, rows
 from tests.test_hook import prompt, tool
@@ -444,3 +444,72 @@ def test_redact_while_hooks_write_loses_nothing(place: projects.Place, hook: Hoo
     assert [row["prompt"] for row in rows(place) if row["prompt"]] == [f"prompt {n}" for n in range(15)]
     assert holding(place, SECRET) == []
     assert_sound(place)
+
+
+# --- backup -----------------------------------------------------------------------------------------------------------
+
+
+def content(db: Path | str) -> list[tuple[Any, ...]]:
+    with closing(sqlite3.connect(db)) as connection:
+        assert connection.execute("PRAGMA quick_check").fetchone() == ("ok",)
+        return [row for table in TABLES for row in connection.execute(f"SELECT * FROM {table} ORDER BY 1, 2")]
+
+
+def test_a_backup_is_the_archive_wal_included(
+    place: projects.Place, transcript_home: Path, hook: Hook, tmp_path: Path
+) -> None:
+    hook(prompt("only in the WAL"))
+    copy = tmp_path / "copy.db"
+    assert "Copied" in ask("backup", str(copy)).output
+    assert content(copy) == content(place.db)
+    assert copy.stat().st_mode & 0o777 == 0o600
+    assert sorted(path.name for path in tmp_path.glob("copy*")) == ["copy.db"]
+
+
+def test_a_backup_never_replaces_a_file_unasked(place: projects.Place, tmp_path: Path) -> None:
+    fill(place, [prompt("one")])
+    copy = tmp_path / "copy.db"
+    copy.write_text("precious")
+    assert "--force" in str(ask("backup", str(copy), code=1).exception)
+    assert copy.read_text() == "precious"
+    ask("backup", "--force", str(copy))
+    assert content(copy) == content(place.db)
+    for target in (place.db, str(tmp_path)):
+        ask("backup", "--force", target, code=1)
+    assert [row["prompt"] for row in rows(place)] == ["one"]
+
+
+def test_a_backup_of_all_projects_is_a_folder(place: projects.Place, tmp_path: Path) -> None:
+    other = projects.place(str(tmp_path / "other"))
+    fill(place, [prompt("one")])
+    fill(other, [prompt("two")])
+    ask("backup", "--all", str(tmp_path / "folder"))
+    for each in (place, other):
+        assert content(tmp_path / "folder" / os.path.basename(each.db)) == content(each.db)
+
+
+def test_a_damaged_archive_makes_no_backup(place: projects.Place, tmp_path: Path) -> None:
+    fill(place, [prompt("x" * 900, f"s{n}") for n in range(300)])
+    data = bytearray(Path(place.db).read_bytes())
+    for page in range(8, len(data) // 4096, 2):
+        data[page * 4096 : page * 4096 + 64] = os.urandom(64)
+    Path(place.db).write_bytes(data)
+    assert "damaged" in str(ask("backup", str(tmp_path / "copy.db"), code=1).exception)
+    assert list(tmp_path.glob("copy*")) == []
+
+
+def test_a_backup_while_hooks_write_is_one_moment(place: projects.Place, hook: Hook, tmp_path: Path) -> None:
+    fill(place, [prompt(f"prompt {n}") for n in range(3)])
+    writer = threading.Thread(target=lambda: [hook(prompt(f"prompt {n}")) for n in range(3, 18)])
+    writer.start()
+    number = 0
+    while writer.is_alive():
+        copy = tmp_path / f"{number}.db"
+        backup.backup(place, str(copy))
+        with closing(sqlite3.connect(copy)) as connection:
+            texts = [row[0] for row in connection.execute("SELECT prompt FROM events ORDER BY id")]
+            assert connection.execute("SELECT events FROM sessions").fetchone() == (len(texts),)
+        assert texts == [f"prompt {n}" for n in range(len(texts))]
+        number += 1
+    writer.join()
+    assert not projects.waiting_spools(place), "no hook had to wait"

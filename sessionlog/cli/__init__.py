@@ -18,6 +18,7 @@ from sessionlog.terminal import safe
 # completion import none of them.
 COMMANDS: dict[str, tuple[str, str]] = {
     "audit": ("audit", "Ask the archive a question: what is missing, for a start."),
+    "backup": ("backup", "Copy the archive, while sessions go on."),
     "completion": ("completion", "Print the completion script for your shell."),
     "demo": ("demo", "Record a sample session into a throw-away archive and show it."),
     "doctor": ("doctor", "Check that everything is in order."),
