@@ -153,7 +153,7 @@ class Writer:
                 digest.messages,
             )
             self.new_messages = done.rowcount
-            connection.executemany(_ADD_USAGE, digest.usage)
+            connection.executemany(ADD_USAGE, digest.usage)
             for session_id, facts in digest.facts.items():
                 self._write_facts(session_id, facts)
             if digest.agent is not None:
@@ -222,7 +222,7 @@ class Writer:
         )
 
 
-_ADD_USAGE = f"""
+ADD_USAGE = f"""
 INSERT INTO api_messages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (message_id, request_id) DO UPDATE SET
     session_id = iif(is_copy > excluded.is_copy, excluded.session_id, session_id),

@@ -19,11 +19,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from sessionlog import archive, projects, reading, transcripts
+from sessionlog import archive, migrate, projects, reading, transcripts
 from sessionlog.cli import cli
 from sessionlog.errors import SessionlogError
 from sessionlog.event import INPUT_TEXTS, PAYLOAD_TEXTS, normalise, rebuild
-from sessionlog.keep import backup, prune, redaction, turns
+from sessionlog.keep import backup, merge, prune, redaction, turns
 from sessionlog.search import index
 from tests.conftest import FIXTURES, PAYLOAD_FILES, Hook, rows
 from tests.test_hook import prompt, tool
@@ -513,3 +513,164 @@ def test_a_backup_while_hooks_write_is_one_moment(place: projects.Place, hook: H
         number += 1
     writer.join()
     assert not projects.waiting_spools(place), "no hook had to wait"
+
+
+# --- merge ------------------------------------------------------------------------------------------------------------
+
+EVENTS = "SELECT * FROM events ORDER BY at, session_id, tool_use_id, prompt"
+MESSAGES = "SELECT * FROM messages ORDER BY session_id, uuid, line, part"
+
+
+def without(table: list[dict[str, Any]], *columns: str) -> list[dict[str, Any]]:
+    return [{key: value for key, value in row.items() if key not in columns} for row in table]
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> projects.Place:
+    """An archive of another machine."""
+    home = tmp_path / "laptop"
+    return projects.Place(str(home), "/home/me/shop", str(home / "shop-abcdef.db"))
+
+
+def test_merge_into_nothing_is_a_copy(place: projects.Place, transcript_home: Path, tmp_path: Path) -> None:
+    for path in PAYLOAD_FILES:
+        fill(place, [json.loads(path.read_bytes())], 100)
+    into = tmp_path / "moved"
+    into.mkdir()
+    target = projects.place(os.path.realpath(into))
+    ask("merge", place.db, "--into", str(into), "--dry-run")
+    assert not os.path.exists(target.db)
+    ask("merge", place.db, "--into", str(into), "--yes")
+    assert counts(target) == counts(place)
+    for query in (
+        EVENTS,
+        MESSAGES,
+        COUNTS,
+        "SELECT * FROM sessions ORDER BY 1",
+        "SELECT * FROM session_facts ORDER BY 1",
+    ):
+        assert without(rows(target, query), "id", "transcript_id") == without(rows(place, query), "id", "transcript_id")
+    assert rows(target, "SELECT * FROM session_usage") == rows(place, "SELECT * FROM session_usage")
+    assert_sound(target)
+    assert list(Path(target.home).glob(".merging*")) == []
+
+
+def test_twice_is_once(place: projects.Place, other: projects.Place, transcript_home: Path) -> None:
+    fill(place, [prompt("mine", "s1")])
+    shutil.copytree(place.home, other.home)
+    shutil.move(Path(other.home) / Path(place.db).name, other.db)
+    fill(other, [prompt("theirs", "s2"), prompt("more", "s1"), {"hook_event_name": "Notification", "session_id": "s2"}])
+    summary = merge.run(place, [other.db])[0]
+    assert summary == {"events": 3, "sessions": 1}
+    after = counts(place)
+    assert merge.run(place, [other.db, other.db]) == [{}, {}]
+    assert counts(place) == after
+    assert "nothing new" in ask("merge", other.db, "--yes").output
+    assert "nothing new" in ask("merge", place.db, "--yes").output, "the archive itself, caught by a *.db"
+    assert_sound(place)
+
+
+def test_the_same_event_by_another_way_is_the_same(place: projects.Place, other: projects.Place) -> None:
+    at_ms = 1_794_793_274_000
+    for where, via in ((place, "plugin"), (other, "user")):
+        with closing(archive.open_for_writing(where)) as connection:
+            for number in range(3):
+                payload = prompt("again" if number else "and", "s1")
+                archive.append(connection, normalise(payload, at_ms=at_ms + number, via=via), at_ms)
+    assert merge.run(place, [other.db]) == [{}]
+    assert len(rows(place)) == 3
+
+
+def test_what_ended_stays_ended(place: projects.Place, other: projects.Place) -> None:
+    start = {"hook_event_name": "SessionStart", "session_id": "s1", "source": "startup", "model": "old"}
+    again = {**start, "source": "resume", "model": "new"}
+    fill(other, [start, prompt("one")], 3)
+    fill(place, [again, prompt("two"), {"hook_event_name": "SessionEnd", "session_id": "s1", "reason": "exit"}], 1)
+    (before,) = rows(place, "SELECT * FROM sessions")
+    merge.run(place, [other.db])
+    (after,) = rows(place, "SELECT * FROM sessions")
+    assert after["ended_at"] == before["ended_at"] and after["end_reason"] == "exit"
+    assert after["model"] == "new" and after["source"] == "startup" and after["events"] == 5
+    assert after["started_at"] < before["started_at"] and after["last_at"] == before["last_at"]
+
+
+def test_a_transcript_that_went_on_elsewhere_is_continued(
+    place: projects.Place, other: projects.Place, transcript_home: Path
+) -> None:
+    path = max(transcript_home.glob("*.jsonl"), key=os.path.getsize)
+    shutil.copytree(place.home, other.home)
+    shutil.move(Path(other.home) / Path(place.db).name, other.db)
+    message = {"role": "user", "content": "and on it goes"}
+    with path.open("a") as file:
+        file.write(json.dumps({"type": "user", "uuid": "u9", "sessionId": path.stem, "message": message}) + "\n")
+    transcripts.follow(other, str(path))
+    for target, source in ((place, other), (other, place)):  # the longer one wins, whichever is merged into which
+        merge.run(target, [source.db])
+        stored = rows(
+            target,
+            "SELECT data FROM transcript_chunks JOIN transcripts ON id = transcript_id WHERE file = ? ORDER BY sequence",
+            str(path),
+        )
+        assert b"".join(zlib.decompress(row["data"]) for row in stored).endswith(path.read_bytes()[-60:])
+        assert counts(target)["messages"] == counts(source)["messages"]
+        assert len(rows(target, "SELECT * FROM transcripts")) == len(rows(source, "SELECT * FROM transcripts"))
+
+
+def test_another_file_of_the_same_name_is_kept_beside(
+    place: projects.Place, other: projects.Place, transcript_home: Path
+) -> None:
+    path = min(transcript_home.glob("*.jsonl"), key=os.path.getsize)
+    path.write_text(json.dumps({"type": "summary", "summary": "another machine's", "leafUuid": "x"}) + "\n")
+    transcripts.follow(other, str(path))
+    before = counts(place)
+    assert merge.run(place, [other.db])[0]["transcripts"] == 1
+    assert counts(place)["transcript_chunks"] == before["transcript_chunks"] + 1
+    assert merge.run(place, [other.db]) == [{}]
+
+
+def test_an_archive_of_an_older_version_is_merged_and_not_touched(place: projects.Place, other: projects.Place) -> None:
+    os.makedirs(other.home)
+    with closing(sqlite3.connect(other.db, isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        for statement in migrate.statements(migrate.migrations()[0][1]):
+            connection.execute(statement)
+        connection.execute("INSERT INTO archive VALUES (1, '/home/me/shop', '2026-01-01T00:00:00.000Z')")
+        connection.execute(f"PRAGMA application_id = {migrate.APPLICATION_ID}")
+        connection.execute("PRAGMA user_version = 1")
+        archive.append(connection, normalise(prompt("old"), at_ms=1_794_793_274_000, via="x"), 1_794_793_274_000)
+    before = Path(other.db).read_bytes()
+    assert os.listdir(other.home) == [Path(other.db).name]
+    assert merge.run(place, [other.db]) == [{"events": 1, "sessions": 1}]
+    assert Path(other.db).read_bytes() == before
+    assert os.listdir(other.home) == [Path(other.db).name]
+
+
+@pytest.mark.parametrize("kind", ["missing", "text", "foreign", "newer"])
+def test_what_is_no_archive_is_refused(place: projects.Place, tmp_path: Path, kind: str) -> None:
+    fill(place, [prompt("one")])
+    path = tmp_path / "x.db"
+    if kind == "text":
+        path.write_text("hello " * 1000)
+    elif kind in ("foreign", "newer"):
+        if kind == "newer":
+            shutil.copy(place.db, path)
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("CREATE TABLE t (x)")
+            connection.execute("PRAGMA user_version = 999")
+    ask("merge", str(path), "--yes", code=1)
+    assert [row["prompt"] for row in rows(place)] == ["one"]
+    assert list(Path(place.home).glob(".merging*")) == []
+
+
+def test_hooks_go_on_recording_while_archives_are_merged(
+    place: projects.Place, other: projects.Place, hook: Hook
+) -> None:
+    fill(other, [tool(n, "theirs") for n in range(1500)], 3)
+    fill(place, [prompt("first", "now")])
+    writer = threading.Thread(target=lambda: [hook(prompt(f"prompt {n}", "now")) for n in range(10)])
+    writer.start()
+    summary = merge.run(place, [other.db])[0]
+    writer.join()
+    reading.bring_up_to_date(place)
+    assert summary["events"] == 1500 and len(rows(place)) == 1511
+    assert_sound(place)

@@ -25,6 +25,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "hook-command": ("hook_command", "Print the shell command to register as a Claude Code hook."),
     "install": ("install", "Register the hooks in the settings of Claude Code."),
     "import": ("import_", "Archive Claude Code's transcripts, before it deletes them."),
+    "merge": ("merge", "Take in other archives: of a moved project, another machine, a backup."),
     "path": ("path", "Print where the archive of this project is."),
     "prune": ("prune", "Remove old sessions, or only what their tools printed."),
     "redact": ("redact", "Take secrets out of what is already recorded."),

@@ -6,6 +6,7 @@ import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import NamedTuple
 
 from sessionlog.errors import SessionlogError
 from sessionlog.locks import open_private
@@ -36,26 +37,33 @@ def backup(place: Place, target: str, force: bool = False) -> int:
 
 
 def copy(db: str, target: str) -> None:
-    """Copy a database, what is in its WAL included, into an empty file. In one go: writers are not kept waiting."""
-    with closing(_open_unchanged(db)) as source, closing(sqlite3.connect(target)) as destination:
+    """Copy a database, what is in its WAL included, into an empty file. In one go: writers are not kept waiting.
+
+    One that nobody has open is read as a file that does not change: an ordinary reader would leave a WAL beside it, and
+    could not read it at all in a folder that cannot be written.
+    """
+    before = _state(db)
+    if before.at_rest:
+        _copy(db, target, "immutable=1")
+    if not before.at_rest or _state(db) != before:
+        _copy(db, target, "mode=ro")
+
+
+class _State(NamedTuple):
+    size: int
+    changed_ns: int
+    at_rest: bool
+
+
+def _state(db: str) -> _State:
+    status = os.stat(db)
+    return _State(status.st_size, status.st_mtime_ns, not os.path.exists(f"{db}-wal"))
+
+
+def _copy(db: str, target: str, mode: str) -> None:
+    uri = f"{Path(os.path.abspath(db)).as_uri()}?{mode}"
+    with closing(sqlite3.connect(uri, uri=True, timeout=30)) as source, closing(sqlite3.connect(target)) as destination:
         source.backup(destination)
-
-
-def _open_unchanged(db: str) -> sqlite3.Connection:
-    """For reading; where the folder cannot be written, SQLite needs to be told that nobody else writes there either."""
-    uri = Path(os.path.abspath(db)).as_uri()
-    connection = sqlite3.connect(f"{uri}?mode=ro", uri=True, timeout=30)
-    try:
-        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    except sqlite3.OperationalError:
-        connection.close()
-        if os.path.exists(f"{db}-wal"):
-            raise
-        return sqlite3.connect(f"{uri}?immutable=1", uri=True)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
 
 
 def _check(db: str) -> None:

@@ -118,12 +118,12 @@ def clean_rejected(home: str, rules: GivenRules, write: bool) -> Found:
 
 def out_of_reach(place: Place) -> list[str]:
     """Files beside the archive that may still hold what was replaced in it: damaged ones, copies, spools in use."""
-    folder, name = os.path.split(place.db)
+    folder, name = os.path.split(os.path.abspath(place.db))
     ours = {f"{name}{ending}" for ending in ("", "-wal", "-shm", ".lock", ".spool", ".search")}
     copies = {
         os.path.join(folder, entry)
-        for entry in os.listdir(folder or ".")
-        if entry.startswith(name) and entry not in ours and not entry.endswith(("-wal", "-shm"))
+        for entry in os.listdir(folder)
+        if entry.startswith((name, ".merging-")) and entry not in ours and not entry.endswith(("-wal", "-shm"))
     }
     return sorted({*copies, *migrate.set_aside_files(place), *projects.waiting_spools(place)})
 
