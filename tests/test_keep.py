@@ -179,6 +179,36 @@ def test_a_transcript_that_is_gone_leaves_no_trace(place: projects.Place, transc
     assert rows(place, "SELECT * FROM transcripts") == []
 
 
+def test_prune_leaves_the_prompts_of_others_in_the_history(place: projects.Place, project: Path, home: Path) -> None:
+    lines = [
+        {
+            "display": f"typed in {session}",
+            "sessionId": session,
+            "project": str(project),
+            "timestamp": 1_794_793_274_000,
+        }
+        for session in ("gone", "stays")
+    ]
+    (home / ".claude").mkdir()
+    (home / ".claude" / "history.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    transcripts.run([str(home / ".claude" / "history.jsonl")])
+    fill(place, [prompt("hi", "gone"), prompt("hi", "stays")], 3)
+    ask("prune", "--session", "gone", "--yes")
+    assert [row["text"] for row in rows(place, "SELECT text FROM messages")] == ["typed in stays"]
+    (chunk,) = rows(place, "SELECT data FROM transcript_chunks")
+    assert zlib.decompress(chunk["data"]).decode() == "\n" + json.dumps(lines[1]) + "\n"
+
+
+def test_an_archive_that_stays_locked_is_told(place: projects.Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    old_and_new(place)
+    monkeypatch.setattr("sessionlog.transcript_store.LOCK_WAIT", 0.1)
+    with closing(sqlite3.connect(place.db, isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        done = ask("prune", "--keep", "2", "--yes", code=1)
+    assert "run the same command again" in str(done.exception)
+    assert counts(place)["sessions"] == 4
+
+
 def test_only_tool_output_leaves_everything_else(place: projects.Place, transcript_home: Path) -> None:
     for path in PAYLOAD_FILES:
         fill(place, [json.loads(path.read_bytes())], 100)

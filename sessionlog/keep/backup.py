@@ -44,8 +44,12 @@ def copy(db: str, target: str) -> None:
     """
     before = _state(db)
     if before.at_rest:
-        _copy(db, target, "immutable=1")
-    if not before.at_rest or _state(db) != before:
+        try:
+            _copy(db, target, "immutable=1")
+        except sqlite3.DatabaseError:
+            if _state(db) == before:
+                raise
+    if not before.at_rest or _state(db) != before:  # a writer came meanwhile
         _copy(db, target, "mode=ro")
 
 

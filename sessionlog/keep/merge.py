@@ -19,14 +19,15 @@ from sessionlog.projects import Place
 Summary = Counter[str]  # what was new: {"events": 12, …}
 
 # The same event, whichever registration brought it.
-_CONTENT = " AND ".join(f"old.{column} IS new.{column}" for column in event.COLUMNS if column != "via")
+_CONTENT = " AND ".join(f"+old.{column} IS new.{column}" for column in event.COLUMNS if column != "via")
 _ADD_EVENT = f"""
 INSERT INTO main.events ({", ".join(event.COLUMNS)})
 SELECT {", ".join(event.COLUMNS)} FROM other.events AS new
 WHERE id = :id AND NOT EXISTS (
     SELECT 1 FROM main.events AS old
-    -- Those that were here before: two equal events of the same millisecond in the other archive are two.
-    WHERE old.session_id = new.session_id AND old.at = new.at AND old.id <= :newest AND {_CONTENT}
+    -- Those that were here before: two equal events of one millisecond in the other archive are two. The signs leave
+    -- SQLite no index but that of session and time; by id, it would read the whole archive for every event.
+    WHERE old.session_id = new.session_id AND old.at = new.at AND +old.id <= :newest AND {_CONTENT}
 )
 """
 

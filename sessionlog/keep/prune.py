@@ -150,6 +150,7 @@ def _remove(connection: sqlite3.Connection, session_id: str) -> Iterator[None]:
     for table in ("session_facts", "agents", "api_messages"):
         connection.execute(f"DELETE FROM {table} WHERE session_id = :session_id", wanted)
         yield
+    yield from _rewrite_history(connection, session_id)  # before the messages that tell that there is something
     for table in ("messages", "events"):
         for (row_id,) in connection.execute(
             f"SELECT id FROM {table} WHERE session_id = :session_id", wanted
@@ -168,7 +169,6 @@ def _remove(connection: sqlite3.Connection, session_id: str) -> Iterator[None]:
                 {"id": transcript_id},
             )
         yield
-    yield from _rewrite_history(connection, session_id)
     connection.execute(
         "DELETE FROM sessions WHERE session_id = :session_id "
         "AND NOT EXISTS (SELECT 1 FROM events WHERE session_id = :session_id)",  # one has come while we were at it

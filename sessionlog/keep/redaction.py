@@ -187,12 +187,13 @@ def _sweep(connection: sqlite3.Connection, rules: GivenRules, found: Found, writ
 def _clean_row(table: str, row: dict[str, Any], rules: GivenRules) -> dict[str, Any]:
     if not rules.suspects(_all_text(row).encode("utf-8", "surrogateescape")):
         return row
-    if table == "events":
-        row = _clean_event(row, rules)
-    return {name: rules.cleaned(value) if isinstance(value, str) else value for name, value in row.items()}
+    names = list(row)
+    if table == "events" and (whole := _clean_event(row, rules)):
+        row, names = whole, ["session_id", "event", "at", "via"]  # what may not be of the payload
+    return {**row, **{name: rules.cleaned(row[name]) for name in names if isinstance(row[name], str)}}
 
 
-def _clean_event(row: dict[str, Any], rules: GivenRules) -> dict[str, Any]:
+def _clean_event(row: dict[str, Any], rules: GivenRules) -> dict[str, Any] | None:
     """As the hook would have: the payload is put together, cleaned, and taken apart again."""
     try:
         before, payload = event.rebuild(row), event.rebuild(row)
@@ -201,7 +202,7 @@ def _clean_event(row: dict[str, Any], rules: GivenRules) -> dict[str, Any]:
             return row
         record = event.normalise(payload, at_ms=0, via=row["via"], event=row["event"], session_id=row["session_id"])
     except (ValueError, TypeError, KeyError, AttributeError):  # written by another hand: column by column, then
-        return row
+        return None
     return {**row, **record, "at": row["at"]}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from sessionlog import transcript_store
 from sessionlog.errors import SessionlogError
@@ -30,19 +30,27 @@ def in_turns(connection: sqlite3.Connection, steps: Iterable[object]) -> None:
     A step must read with `fetchall`: a query left open over a COMMIT would see no later change, and could write none.
     """
     remaining = iter(steps)
-    unfinished = True
-    while unfinished:
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            deadline = time.monotonic() + HOLD
-            unfinished = any(time.monotonic() > deadline for _ in remaining)
-            connection.execute("COMMIT")
-        except BaseException:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            raise
-        if unfinished:
+    try:
+        while _take_turn(connection, remaining):
             time.sleep(PAUSE)
+    except sqlite3.OperationalError as error:
+        raise SessionlogError(
+            f"the archive cannot be written ({error}). What was done so far is done; run the same command again later."
+        ) from error
+
+
+def _take_turn(connection: sqlite3.Connection, remaining: Iterator[object]) -> bool:
+    """One transaction; whether there may be more to do."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        deadline = time.monotonic() + HOLD
+        unfinished = any(time.monotonic() > deadline for _ in remaining)
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+    return unfinished
 
 
 def give_back(place: Place, connection: sqlite3.Connection) -> None:
