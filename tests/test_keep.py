@@ -459,7 +459,10 @@ def test_copies_that_may_still_hold_it_are_named(place: projects.Place) -> None:
     fill(place, [prompt(SECRET)])
     shutil.copy(place.db, f"{place.db}.damaged-2026-11-16")
     shutil.copy(place.db, f"{place.db}.bak")
+    shutil.copy(place.db, f"{place.home}/a copy")
     done = ask("redact", "--value", SECRET, "--yes")
+    assert f"{place.home}/a copy was not cleaned" in done.output
+    assert done.output.count("was not cleaned") == 3
     assert f"{place.db}.damaged-2026-11-16 was not cleaned" in done.output
     assert f"{place.db}.bak was not cleaned" in done.output
 

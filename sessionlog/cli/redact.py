@@ -56,6 +56,8 @@ def command(
     redaction.clean_rejected(home, rules, write=True)
     for path in sorted({path for place in found for path in redaction.out_of_reach(place)}):
         note(f"{path} was not cleaned and may still hold what was replaced.")
+    if not everywhere:
+        note("The archives of other projects are cleaned with --all.")
     note("Backups, and the transcripts that Claude Code keeps itself, are not touched.")
     if patterns or values:
         note(f"For what is recorded from now on, put the pattern into {home}/config.json.")

@@ -27,6 +27,10 @@ from sessionlog.secret_forms import Detector
 # A shorter one would be found in the midst of ids, times and words.
 SHORTEST_VALUE = 4
 
+# The files of an archive, by the endings of their names, and those of all archives together.
+_ENDINGS = ("", ".lock", ".spool", ".search")
+_OTHER_FILES = {"config.json", "prices.json", "redact.key", "rejected"}
+
 _MARKER = re.compile(r"\[redacted:([A-Za-z0-9-]+):")
 
 
@@ -119,11 +123,14 @@ def clean_rejected(home: str, rules: GivenRules, write: bool) -> Found:
 def out_of_reach(place: Place) -> list[str]:
     """Files beside the archive that may still hold what was replaced in it: damaged ones, copies, spools in use."""
     folder, name = os.path.split(os.path.abspath(place.db))
-    ours = {f"{name}{ending}" for ending in ("", "-wal", "-shm", ".lock", ".spool", ".search")}
+    beside = os.listdir(folder)
+    archives = [entry for entry in beside if entry.endswith(".db")]
+    ours = {f"{archive}{ending}" for archive in archives for ending in _ENDINGS} | _OTHER_FILES
+    own_folder = os.path.realpath(folder) == os.path.realpath(place.home)
     copies = {
         os.path.join(folder, entry)
-        for entry in os.listdir(folder)
-        if entry.startswith((name, ".merging-")) and entry not in ours and not entry.endswith(("-wal", "-shm"))
+        for entry in beside
+        if (own_folder or entry.startswith(name)) and entry not in ours and not entry.endswith(("-wal", "-shm"))
     }
     return sorted({*copies, *migrate.set_aside_files(place), *projects.waiting_spools(place)})
 
