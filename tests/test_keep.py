@@ -385,11 +385,13 @@ def test_after_redact_the_secret_is_in_no_file(
     assert "× value" in preview and "in events" in preview and "in transcripts" in preview
     assert holding(place, SECRET) == held, "a dry run changes nothing"
 
-    hook(prompt(f"in the WAL: {SECRET}", "s3"))
-    assert SECRET.encode() in Path(f"{place.db}-wal").read_bytes()
     before |= {"events": before["events"] + 1, "sessions": before["sessions"] + 1}
-    ask("redact", "--value", SECRET, "--yes")
-    assert holding(place, SECRET) == []
+    with closing(sqlite3.connect(place.db)) as idle:  # another program that has it open, so that there is a WAL
+        idle.execute("SELECT * FROM archive").fetchall()
+        hook(prompt(f"in the WAL: {SECRET}", "s3"))
+        assert SECRET.encode() in Path(f"{place.db}-wal").read_bytes()
+        ask("redact", "--value", SECRET, "--yes")
+        assert holding(place, SECRET) == []
     assert counts(place) == before
     assert rows(place, "SELECT * FROM events WHERE session_id = 's2'") == harmless
     rebuilt = [json.dumps(rebuild(row)) for row in rows(place)]
@@ -420,6 +422,36 @@ def test_redact_by_rule_pattern_and_value(place: projects.Place, words: list[str
     assert events[1]["tool_response"].count(f"[redacted:{kind}:") == 2
     assert events[2]["prompt"] == "stays"
     assert holding(place, secret, json.dumps(secret)[1:-1]) == []
+    assert_sound(place)
+
+
+@pytest.mark.parametrize("config", [{"enabled": False}, {"allow": [SECRET]}])
+def test_what_is_named_goes_whatever_the_config_says(place: projects.Place, config: dict[str, Any]) -> None:
+    fill(place, [prompt(f"it is {SECRET} and {GITHUB}")])
+    (Path(place.home) / "config.json").write_text(json.dumps({"redact": config}))
+    ask("redact", "--value", SECRET, "--yes")
+    (row,) = rows(place)
+    assert SECRET not in row["prompt"]
+    assert (GITHUB in row["prompt"]) == ("enabled" in config)
+
+
+@pytest.mark.parametrize("delay", [0.05, 0.3, 0.6])
+def test_a_killed_redact_leaves_a_sound_archive_and_the_next_one_finishes(place: projects.Place, delay: float) -> None:
+    fill(place, [tool(n, "s1", tool_response={"stdout": f"{SECRET} " * 900}) for n in range(600)])
+    code = (
+        "import sys; from sessionlog import reading; from sessionlog.keep import redaction; place = reading.place_of();"
+        "rules = redaction.GivenRules(place.home, values=[sys.argv[1]]); print('go', flush=True);"
+        "redaction.run(place, rules)"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code, SECRET], stdout=subprocess.PIPE)
+    assert process.stdout and process.stdout.readline() == b"go\n"
+    time.sleep(delay)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert_sound(place)
+    ask("redact", "--value", SECRET, "--yes")
+    assert holding(place, SECRET) == []
+    assert len(rows(place)) == 600
     assert_sound(place)
 
 
