@@ -56,6 +56,15 @@ def duration(milliseconds: float) -> str:
     return f"{milliseconds / 3_600_000:.1f} h"
 
 
+def size(count: int) -> str:
+    """340 B, 12 KB, 4.1 MB, 1.2 GB."""
+    for limit, unit, divisor in ((1e3, "B", 1), (1e6, "KB", 1e3), (1e9, "MB", 1e6)):
+        if count < limit:
+            value = count / divisor
+            return f"{value:.0f} {unit}" if value >= 10 or unit == "B" else f"{value:.1f} {unit}"
+    return f"{count / 1e9:,.1f} GB"
+
+
 def counted(number: int, noun: str) -> str:
     """1 prompt, 2 prompts."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -18,6 +18,7 @@ from sessionlog.terminal import safe
 # completion import none of them.
 COMMANDS: dict[str, tuple[str, str]] = {
     "audit": ("audit", "Ask what to look at: risky commands, files outside, permissions bypassed, gaps, …"),
+    "backup": ("backup", "Copy the archive, while sessions go on."),
     "completion": ("completion", "Print the completion script for your shell."),
     "demo": ("demo", "Record a sample session into a throw-away archive and show it."),
     "doctor": ("doctor", "Check that everything is in order."),
@@ -25,7 +26,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "hook-command": ("hook_command", "Print the shell command to register as a Claude Code hook."),
     "install": ("install", "Register the hooks in the settings of Claude Code."),
     "import": ("import_", "Archive Claude Code's transcripts, before it deletes them."),
+    "merge": ("merge", "Take in other archives: of a moved project, another machine, a backup."),
     "path": ("path", "Print where the archive of this project is."),
+    "prune": ("prune", "Remove old sessions, or only what their tools printed."),
+    "redact": ("redact", "Take secrets out of what is already recorded."),
     "restore": ("restore", "Write the transcripts of a session back to where Claude Code looks for them."),
     "schema": ("schema", "Print the tables, views and columns of an archive with what they mean."),
     "search": ("search", "Search everything that was recorded."),

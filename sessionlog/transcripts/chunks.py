@@ -116,12 +116,12 @@ def digest(span: Span, rules: "Rules | None") -> Digest:
     fingerprint = hash_of(data)
     reader = Reader(span.session_id, span.agent_id)
     if span.kind in files.LINE_KINDS:
-        stored = _clean_lines(data, rules) if rules else data
+        stored = clean_lines(data, rules) if rules else data
         lines = stored.split(b"\n")
         if span.only is not None:
             lines = _only_of_projects(lines, span.only)
             stored = b"\n".join(lines)
-        skips = _understand(lines, span, reader)
+        skips = understand(lines, span, reader)
         agent = None
     else:
         stored = clean_line(data, rules) if rules else data
@@ -178,7 +178,7 @@ def clean_line(line: bytes, rules: Rules) -> bytes:
     return text.encode("utf-8", "surrogateescape" if exact else "replace")
 
 
-def _understand(lines: "list[bytes]", span: Span, reader: Reader) -> "list[Skip]":
+def understand(lines: "list[bytes]", span: Span, reader: Reader) -> "list[Skip]":
     """Let the reader take in the lines; returns those that cannot be read."""
     skips: list[Skip] = []
     read = reader.read if span.only is None else reader.read_history
@@ -209,7 +209,7 @@ def _only_of_projects(lines: "list[bytes]", folders: "frozenset[str]") -> "list[
     return [line if belongs(line) else b"" for line in lines]
 
 
-def _clean_lines(data: bytes, rules: Rules) -> bytes:
+def clean_lines(data: bytes, rules: Rules) -> bytes:
     """The lines without their secrets; the same object if there are none."""
     pieces: list[bytes] = []
     start = done = 0

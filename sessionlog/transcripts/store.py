@@ -98,7 +98,9 @@ def content(connection: sqlite3.Connection, transcript_id: int) -> "Iterator[byt
 def of_session(connection: sqlite3.Connection, session_id: str) -> "list[tuple[int, str, int]]":
     """Id, name and replacements of each file of a session, in its newest version wherever it was archived from."""
     query = (
-        "SELECT id, name, replacements FROM transcripts WHERE session_id = ? ORDER BY name, last_import_at, generation"
+        "SELECT id, name, replacements FROM transcripts WHERE session_id = ? "
+        "AND EXISTS (SELECT 1 FROM transcript_chunks WHERE transcript_id = transcripts.id) "  # one without was pruned
+        "ORDER BY name, last_import_at, generation"
     )
     return list({row[1]: row for row in _tuples(connection, query, session_id)}.values())
 
@@ -176,7 +178,7 @@ class Writer:
                 digest.messages,
             )
             self.new_messages = done.rowcount
-            connection.executemany(_ADD_USAGE, digest.usage)
+            connection.executemany(ADD_USAGE, digest.usage)
             for session_id, facts in digest.facts.items():
                 self._write_facts(session_id, facts)
             if digest.agent is not None:
@@ -259,7 +261,7 @@ class Writer:
         )
 
 
-_ADD_USAGE = f"""
+ADD_USAGE = f"""
 INSERT INTO api_messages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (message_id, request_id) DO UPDATE SET
     session_id = iif(is_copy > excluded.is_copy, excluded.session_id, session_id),

@@ -1,0 +1,39 @@
+"""`sessionlog backup`: copy a live archive."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from sessionlog import reading, terminal
+from sessionlog.cli import example
+from sessionlog.cli.common import places, project_options
+from sessionlog.errors import SessionlogError
+from sessionlog.keep import backup
+
+
+@example(
+    "sessionlog backup shop.db", "sessionlog backup --all /media/usb/sessionlog", "sessionlog backup --force shop.db"
+)
+@click.command("backup")
+@click.argument("target", metavar="FILE", type=click.Path())
+@project_options
+@click.option("--force", is_flag=True, help="Replace a file that is there.")
+def command(target: str, project: str | None, everywhere: bool, force: bool) -> None:
+    """Copy the archive to FILE, as it is at this moment; sessions may go on.
+
+    With --all, FILE is a folder for the archives of all projects. The copy is checked, and readable by you alone. It is
+    an archive itself: `sessionlog merge` takes it in again.
+    """
+    found = [place for place in places(project, everywhere) if os.path.exists(place.db)]
+    if not found:
+        reading.connect(reading.place_of(project)).close()  # says that there is nothing, and what to do
+    if everywhere:
+        os.makedirs(target, mode=0o700, exist_ok=True)
+    elif os.path.isdir(target):
+        raise SessionlogError(f"{target} is a folder; name a file in it")
+    for place in found:
+        path = os.path.join(target, os.path.basename(place.db)) if everywhere else target
+        size = backup.backup(place, path, force)
+        click.secho(f"Copied {terminal.safe(place.project)} to {path}, {terminal.size(size)}.", fg="green")

@@ -1,0 +1,48 @@
+"""`sessionlog merge`: take other archives in."""
+
+from __future__ import annotations
+
+import click
+
+from sessionlog import reading, terminal
+from sessionlog.cli import example
+from sessionlog.cli.install import confirm, note
+from sessionlog.keep import merge
+from sessionlog.projects import Place, waiting_spools
+
+NOUNS = {"sessions": "session", "events": "event", "messages": "message", "transcripts": "transcript"}
+
+
+@example("sessionlog merge laptop.db --dry-run", "sessionlog merge old/*.db --into ~/shop --yes")
+@click.command("merge")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path())
+@click.option("--into", metavar="DIR", type=click.Path(), help="The project in DIR instead of the one we are in.")
+@click.option("--dry-run", is_flag=True, help="Show what would come in and write nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def command(files: tuple[str, ...], into: str | None, dry_run: bool, yes: bool) -> None:
+    """Take other archives in: of a project that was moved, of another machine, from a backup.
+
+    What is here already is recognised, so that merging twice is merging once. The other archives are only read.
+    """
+    place = reading.place_of(into)
+    reading.bring_up_to_date(place)
+    for file in files:
+        for spool in waiting_spools(Place(place.home, "", file))[:1]:
+            note(f"events wait in {spool} and are not merged; `sessionlog sessions` in that project brings them home.")
+    found = merge.preview(place, list(files))
+    for file, summary in zip(files, found, strict=True):
+        click.echo(f"{terminal.safe(file)}: {_told(summary)}")
+    if not any(found):
+        return
+    if dry_run:
+        click.echo("Dry run: nothing was written.")
+        return
+    confirm(f"Merge into {place.db}?", yes)
+    merge.run(place, list(files))
+    click.secho(f"Merged into the archive of {terminal.safe(place.project)}.", fg="green")
+
+
+def _told(summary: merge.Summary) -> str:
+    return (
+        ", ".join(terminal.counted(summary[key], noun) for key, noun in NOUNS.items() if summary[key]) or "nothing new"
+    )

@@ -1,0 +1,99 @@
+"""`sessionlog prune`: make an archive smaller."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from sessionlog import reading, terminal
+from sessionlog.cli import example
+from sessionlog.cli.common import When, places, project_options
+from sessionlog.cli.install import confirm, note
+from sessionlog.keep import prune
+from sessionlog.projects import Place
+
+SHOWN = 20
+
+
+@example(
+    "sessionlog prune --older-than 90d --dry-run",
+    "sessionlog prune --keep 200 --only tool-output",
+    "sessionlog prune --session f0b8 --yes",
+)
+@click.command("prune")
+@click.option("--older-than", metavar="TIME", type=When(), help="Sessions that ended before: 90d, 12w, a date.")
+@click.option("--keep", metavar="N", type=click.IntRange(min=0), help="All but the newest N sessions of a project.")
+@click.option("--session", "sessions", metavar="ID", multiple=True, help="This session; may be repeated.")
+@click.option("--only", type=click.Choice(["tool-output"]), help="Only what the tools printed; the rest stays.")
+@project_options
+@click.option("--dry-run", is_flag=True, help="Show what would go and remove nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def command(
+    older_than: str | None,
+    keep: int | None,
+    sessions: tuple[str, ...],
+    only: str | None,
+    project: str | None,
+    everywhere: bool,
+    dry_run: bool,
+    yes: bool,
+) -> None:
+    """Remove old sessions from the archive, after showing which.
+
+    Events, messages and archived transcripts go, and the space is given back. A session that may still be running stays
+    unless it is named. Claude Code's own files are not touched.
+    """
+    if sum((older_than is not None, keep is not None, bool(sessions))) != 1:
+        raise click.UsageError("Say which sessions: --older-than TIME, --keep N or --session ID.")
+    found = [place for place in places(project, everywhere) if os.path.exists(place.db)]
+    plans = [
+        prune.plan(place, which, only is not None) for place, which in _meant(found, older_than, keep, sessions).items()
+    ]
+    for plan in plans:
+        _show(plan)
+    plans = [plan for plan in plans if plan.sessions]
+    if not plans:
+        click.echo("There is nothing to prune.")
+        return
+    total = terminal.counted(sum(len(plan.sessions) for plan in plans), "session")
+    what = f"what the tools of {total} printed" if only else total
+    rows, size = sum(plan.rows for plan in plans), terminal.size(sum(plan.size for plan in plans))
+    click.echo(f"In all: {what}, {terminal.counted(rows, 'row')}, {size}.")
+    if dry_run:
+        click.echo("Dry run: nothing was removed.")
+        return
+    confirm(f"Remove {what} for good?", yes)
+    for plan in plans:
+        before = os.stat(plan.place.db).st_size
+        prune.run(plan)
+        after = os.stat(plan.place.db).st_size
+        click.secho(f"Pruned {plan.place.db}: {terminal.size(before)} before, {terminal.size(after)} now.", fg="green")
+
+
+def _meant(
+    found: list[Place], older_than: str | None, keep: int | None, sessions: tuple[str, ...]
+) -> dict[Place, prune.Which]:
+    if not sessions:
+        return dict.fromkeys(found, prune.Which(older_than, keep))
+    named: dict[str, tuple[Place, set[str]]] = {}
+    for wanted in sessions:
+        place, session = reading.find_session(found, wanted)
+        named.setdefault(place.db, (place, set()))[1].add(session["session_id"])
+    return {place: prune.Which(named=frozenset(ids)) for place, ids in named.values()}
+
+
+def _show(plan: prune.Plan) -> None:
+    if plan.sessions:
+        click.secho(terminal.safe(plan.place.project), fg="cyan")
+    for session in plan.sessions[:SHOWN]:
+        click.echo(
+            f"  {click.style(terminal.safe(session.session_id[:8]), fg='yellow')}"
+            f"  last used {terminal.local_time(session.last_at)}"
+            f"  {terminal.counted(session.rows, 'row'):>12}  {terminal.size(session.size):>8}"
+        )
+    if len(plan.sessions) > SHOWN:
+        click.echo(f"  and {terminal.counted(len(plan.sessions) - SHOWN, 'more session')}")
+    if plan.running:
+        count = terminal.counted(plan.running, "session")
+        note(f"{terminal.safe(plan.place.project)}: {count} may still be running and will stay; --session removes one.")

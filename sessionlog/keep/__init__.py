@@ -1,0 +1,1 @@
+"""Keeping the archive small and clean: prune, redact, backup, merge."""

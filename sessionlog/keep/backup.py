@@ -1,0 +1,97 @@
+"""A copy of an archive as it is at one moment, while hooks go on writing to it."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+from sessionlog.errors import SessionlogError
+from sessionlog.locks import open_private
+from sessionlog.projects import Place
+
+
+def backup(place: Place, target: str, force: bool = False) -> int:
+    """Copy the archive to a file, check the copy, and only then give it its name; returns its size."""
+    target = os.path.abspath(target)
+    if os.path.exists(place.db) and os.path.exists(target) and os.path.samefile(place.db, target):
+        raise SessionlogError(f"{target} is the archive itself")
+    if os.path.lexists(target) and not force:
+        raise SessionlogError(f"{target} is there already; --force replaces it")
+    draft = f"{target}.{os.urandom(4).hex()}.part"
+    try:
+        os.close(open_private(draft, os.O_EXCL))
+        copy(place.db, draft)
+        _check(draft)
+        size = os.stat(draft).st_size
+        _give_name(draft, target, force)
+    except (OSError, sqlite3.Error) as error:
+        raise SessionlogError(f"{place.db} could not be copied to {target}: {error}") from error
+    finally:
+        for ending in ("", "-wal", "-shm", "-journal"):
+            if os.path.exists(draft + ending):
+                os.unlink(draft + ending)
+    return size
+
+
+def copy(db: str, target: str) -> None:
+    """Copy a database, what is in its WAL included, into an empty file. In one go: writers are not kept waiting.
+
+    One that nobody has open is read as a file that does not change: an ordinary reader would leave a WAL beside it, and
+    could not read it at all in a folder that cannot be written.
+    """
+    before = _state(db)
+    if before.at_rest:
+        try:
+            _copy(db, target, "immutable=1")
+        except sqlite3.DatabaseError:
+            if _state(db) == before:
+                raise
+    if not before.at_rest or _state(db) != before:  # a writer came meanwhile
+        _copy(db, target, "mode=ro")
+
+
+class _State(NamedTuple):
+    size: int
+    changed_ns: int
+    at_rest: bool
+
+
+def _state(db: str) -> _State:
+    status = os.stat(db)
+    return _State(status.st_size, status.st_mtime_ns, not os.path.exists(f"{db}-wal"))
+
+
+def _copy(db: str, target: str, mode: str) -> None:
+    uri = f"{Path(os.path.abspath(db)).as_uri()}?{mode}"
+    with closing(sqlite3.connect(uri, uri=True, timeout=30)) as source, closing(sqlite3.connect(target)) as destination:
+        source.backup(destination)
+
+
+def _check(db: str) -> None:
+    with closing(sqlite3.connect(db)) as connection:
+        problems = [str(row[0]) for row in connection.execute("PRAGMA quick_check(3)")]
+    if problems != ["ok"]:
+        raise SessionlogError(
+            f"the archive is damaged, and so would be its copy ({'; '.join(problems)}). Nothing was written; "
+            "`sqlite3 ARCHIVE .recover | sqlite3 recovered.db` saves what can be read"
+        )
+
+
+def _give_name(draft: str, target: str, force: bool) -> None:
+    with open(draft, "rb+") as file:
+        os.fsync(file.fileno())
+    if force:
+        for ending in ("-wal", "-shm"):  # of what was there before: left behind, they would be played into the copy
+            if os.path.exists(target + ending):
+                os.unlink(target + ending)
+        os.replace(draft, target)
+        return
+    try:
+        os.link(draft, target)  # fails where another file has appeared meanwhile
+    except FileExistsError:
+        raise
+    except OSError:  # a disk without links
+        os.rename(draft, target)

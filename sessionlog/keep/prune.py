@@ -1,0 +1,274 @@
+"""Removes old sessions from an archive, or only what their tools printed."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import zlib
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import datetime, timedelta, timezone
+from typing import Any, NamedTuple
+
+from sessionlog import reading, when
+from sessionlog.event import COLUMNS
+from sessionlog.keep import turns
+from sessionlog.lean import encode_json
+from sessionlog.projects import Place
+from sessionlog.search import index
+from sessionlog.transcripts import chunks, files
+
+# What stands where a tool's output was: a payload is still rebuilt, and Claude Code still resumes the session.
+PRUNED = "[pruned]"
+
+# A session that has not ended may be running as long as its last event is younger.
+MAY_RUN = timedelta(days=1)
+
+
+class Which(NamedTuple):
+    """Which sessions are meant: those before a moment, all but the newest, or these."""
+
+    before: str | None = None
+    keep: int | None = None
+    named: frozenset[str] = frozenset()
+
+
+class Session(NamedTuple):
+    """A session that is to be pruned, and how much of it."""
+
+    session_id: str
+    last_at: str
+    rows: int
+    size: int
+
+
+class Plan(NamedTuple):
+    """What a prune of one archive removes."""
+
+    place: Place
+    sessions: list[Session]
+    running: int  # how many stay although they were meant, because they may be running
+    only_output: bool
+    named: bool
+
+    @property
+    def rows(self) -> int:
+        return sum(session.rows for session in self.sessions)
+
+    @property
+    def size(self) -> int:
+        return sum(session.size for session in self.sessions)
+
+
+def plan(place: Place, which: Which, only_output: bool = False) -> Plan:
+    """Look what a prune would remove, and change nothing."""
+    recent = when.archive_text(datetime.now(timezone.utc) - MAY_RUN)
+    found, running = [], 0
+    with closing(reading.connect(place)) as connection:
+        for row in _meant(connection, which):
+            if not which.named and row["ended_at"] is None and row["last_at"] > recent:
+                running += 1
+                continue
+            counted = _count(connection, row["session_id"], only_output)
+            if counted != (0, 0) or not only_output:
+                found.append(Session(row["session_id"], row["last_at"], *counted))
+    return Plan(place, found, running, only_output, bool(which.named))
+
+
+def run(plan: Plan) -> None:
+    """Carry the plan out. Killed in its midst, it leaves a sound archive, and the next run finishes the work."""
+    index.forget(plan.place)  # before: a run that is killed must leave no index of what is gone
+    with closing(turns.open_archive(plan.place)) as connection:
+        connection.execute(_KEEP_COUNTS)
+        for session in plan.sessions:
+            if plan.named or _last_at(connection, session.session_id) == session.last_at:  # else it has gone on since
+                steps = _prune_output if plan.only_output else _remove
+                turns.in_turns(connection, steps(connection, session.session_id))
+        connection.execute("DROP TRIGGER temp.prune_keeps_counts")
+        turns.give_back(plan.place, connection)
+
+
+def _meant(connection: sqlite3.Connection, which: Which) -> list[dict[str, Any]]:
+    rows = connection.execute(
+        "SELECT session_id, last_at, ended_at FROM sessions ORDER BY last_at DESC, session_id"
+    ).fetchall()
+    if which.named:
+        return [row for row in rows if row["session_id"] in which.named]
+    if which.keep is not None:
+        return rows[which.keep :]
+    return [row for row in rows if which.before is not None and row["last_at"] < which.before]
+
+
+_BYTES = {
+    "events": " + ".join(f"ifnull(length(CAST({column} AS BLOB)), 0)" for column in COLUMNS),
+    "messages": "ifnull(length(CAST(text AS BLOB)), 0) + ifnull(length(CAST(thinking AS BLOB)), 0) + 200",
+    "api_messages": "100",
+    "session_facts": "200",
+    "agents": "100",
+}
+_CHUNKS = "FROM transcript_chunks WHERE transcript_id IN (SELECT id FROM transcripts WHERE session_id = :session_id)"
+_HAS_OUTPUT = f"session_id = :session_id AND tool_response IS NOT NULL AND tool_response <> '\"{PRUNED}\"'"
+_IS_OUTPUT = f"session_id = :session_id AND kind = 'tool_result' AND text IS NOT NULL AND text <> '{PRUNED}'"
+
+
+def _count(connection: sqlite3.Connection, session_id: str, only_output: bool) -> tuple[int, int]:
+    """Rows and bytes of a session that go, without what an index or a page costs on top."""
+    if only_output:
+        queries = [
+            f"SELECT count(*) AS n, sum(length(CAST(tool_response AS BLOB))) AS size FROM events WHERE {_HAS_OUTPUT}",
+            f"SELECT count(*) AS n, sum(length(CAST(text AS BLOB))) AS size FROM messages WHERE {_IS_OUTPUT}",
+        ]
+    else:
+        queries = [
+            f"SELECT count(*) AS n, sum({size}) AS size FROM {table} WHERE session_id = :session_id"
+            for table, size in _BYTES.items()
+        ]
+        queries.append(f"SELECT count(*) AS n, sum(length(data)) AS size {_CHUNKS}")
+    counts = [connection.execute(query, {"session_id": session_id}).fetchone() for query in queries]
+    return sum(row["n"] for row in counts), sum(row["size"] or 0 for row in counts)
+
+
+# The mirror of the trigger that counts events as they come: the counts are right at every moment, also when the run is
+# killed. TEMP: it belongs to this connection alone.
+_KEEP_COUNTS = """
+CREATE TEMP TRIGGER prune_keeps_counts AFTER DELETE ON main.events BEGIN
+    UPDATE sessions SET
+        events = events - 1,
+        prompts = prompts - (old.event = 'UserPromptSubmit'),
+        tool_calls = tool_calls - (old.event IN ('PostToolUse', 'PostToolUseFailure')),
+        edits = edits
+            - ifnull(old.event = 'PostToolUse' AND old.tool_name IN ('Edit', 'MultiEdit', 'NotebookEdit', 'Write'), 0),
+        failures = failures - (old.event IN ('PostToolUseFailure', 'StopFailure'))
+    WHERE session_id = old.session_id;
+END
+"""
+
+
+def _remove(connection: sqlite3.Connection, session_id: str) -> Iterator[None]:
+    """Everything of a session, its row last: as long as that is there, another run finds the rest."""
+    wanted = {"session_id": session_id}
+    for table in ("session_facts", "agents", "api_messages"):
+        connection.execute(f"DELETE FROM {table} WHERE session_id = :session_id", wanted)
+        yield
+    yield from _rewrite_history(connection, session_id)  # before the messages that tell that there is something
+    for table in ("messages", "events"):
+        for (row_id,) in connection.execute(
+            f"SELECT id FROM {table} WHERE session_id = :session_id", wanted
+        ).fetchall():
+            connection.execute(f"DELETE FROM {table} WHERE id = ?", (row_id,))
+            yield
+    for transcript_id, file in _transcripts(connection, session_id, "id, file"):
+        for sequence in _sequences(connection, transcript_id):
+            _drop_chunk(connection, transcript_id, sequence)
+            yield
+        # As long as Claude Code has the file, `import` must see that it knows it, or would bring it back.
+        if not os.path.exists(file):
+            connection.execute(
+                "DELETE FROM transcripts WHERE id = :id AND NOT EXISTS "
+                "(SELECT 1 FROM messages WHERE transcript_id = :id)",  # a fork's file may hold another session's
+                {"id": transcript_id},
+            )
+        yield
+    connection.execute(
+        "DELETE FROM sessions WHERE session_id = :session_id "
+        "AND NOT EXISTS (SELECT 1 FROM events WHERE session_id = :session_id)",  # one has come while we were at it
+        wanted,
+    )
+    yield
+
+
+def _prune_output(connection: sqlite3.Connection, session_id: str) -> Iterator[None]:
+    """What tools printed, wherever it is; the calls themselves stay, and so do all counts.
+
+    The chunks go first: as long as a row has its output, another run finds the session.
+    """
+    for transcript_id, kind in _transcripts(connection, session_id, "id, kind"):
+        for sequence in _sequences(connection, transcript_id):
+            if kind == files.TOOL_RESULT:
+                _drop_chunk(connection, transcript_id, sequence)
+            elif kind in files.LINE_KINDS:
+                _rewrite_chunk(connection, transcript_id, sequence, _without_output)
+            yield
+    for table, column, condition, value in (
+        ("messages", "text", _IS_OUTPUT, PRUNED),
+        ("events", "tool_response", _HAS_OUTPUT, f'"{PRUNED}"'),
+    ):
+        rows = connection.execute(f"SELECT id FROM {table} WHERE {condition}", {"session_id": session_id}).fetchall()
+        for (row_id,) in rows:
+            connection.execute(f"UPDATE {table} SET {column} = ? WHERE id = ?", (value, row_id))
+            yield
+
+
+def _rewrite_history(connection: sqlite3.Connection, session_id: str) -> Iterator[None]:
+    """The history of prompts is one file for all sessions: this one's lines are left empty, to keep the count."""
+
+    def without_session(line: bytes) -> bytes:
+        entry = _parsed(line) if session_id.encode() in line else {}
+        return b"" if entry.get("sessionId") == session_id else line
+
+    for (transcript_id,) in connection.execute(
+        "SELECT id FROM transcripts WHERE kind = ?", (files.HISTORY,)
+    ).fetchall():
+        for sequence in _sequences(connection, transcript_id):
+            _rewrite_chunk(connection, transcript_id, sequence, without_session)
+            yield
+
+
+def _rewrite_chunk(connection: sqlite3.Connection, transcript_id: int, sequence: int, rewrite: Any) -> None:
+    """Its length and hash stay: they are those of the file, by which `import` knows it."""
+    (data,) = connection.execute(
+        "SELECT data FROM transcript_chunks WHERE transcript_id = ? AND sequence = ?", (transcript_id, sequence)
+    ).fetchone()
+    lines = zlib.decompress(data).split(b"\n")
+    rewritten = list(map(rewrite, lines))
+    if rewritten != lines:
+        connection.execute(
+            "UPDATE transcript_chunks SET data = ? WHERE transcript_id = ? AND sequence = ?",
+            (zlib.compress(b"\n".join(rewritten), chunks.LEVEL), transcript_id, sequence),
+        )
+
+
+def _without_output(line: bytes) -> bytes:
+    """A line of a transcript without the results of tools in it."""
+    if b"tool_result" not in line and b"toolUseResult" not in line:
+        return line
+    entry = _parsed(line)
+    message = entry.get("message")
+    content = message.get("content") if isinstance(message, dict) else None
+    blocks = content if isinstance(content, list) else []
+    results = [block for block in blocks if isinstance(block, dict) and block.get("type") == "tool_result"]
+    if not results and "toolUseResult" not in entry:
+        return line
+    for block in results:
+        block["content"] = PRUNED
+    if "toolUseResult" in entry:
+        entry["toolUseResult"] = PRUNED
+    return str(encode_json(entry)).encode("utf-8", "replace")
+
+
+def _parsed(line: bytes) -> dict[str, Any]:
+    try:
+        entry = chunks.parse(line)
+    except ValueError:
+        return {}
+    return entry if isinstance(entry, dict) else {}
+
+
+def _transcripts(connection: sqlite3.Connection, session_id: str, columns: str) -> list[tuple[Any, ...]]:
+    return connection.execute(f"SELECT {columns} FROM transcripts WHERE session_id = ?", (session_id,)).fetchall()
+
+
+def _sequences(connection: sqlite3.Connection, transcript_id: int) -> list[int]:
+    rows = connection.execute("SELECT sequence FROM transcript_chunks WHERE transcript_id = ?", (transcript_id,))
+    return [sequence for (sequence,) in rows.fetchall()]
+
+
+def _drop_chunk(connection: sqlite3.Connection, transcript_id: int, sequence: int) -> None:
+    connection.execute(
+        "DELETE FROM transcript_chunks WHERE transcript_id = ? AND sequence = ?", (transcript_id, sequence)
+    )
+
+
+def _last_at(connection: sqlite3.Connection, session_id: str) -> str | None:
+    row = connection.execute("SELECT last_at FROM sessions WHERE session_id = ?", (session_id,)).fetchone()
+    return row[0] if row else None

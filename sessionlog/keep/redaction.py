@@ -1,0 +1,276 @@
+"""Takes secrets out of what is already stored: tables, transcripts, rejected payloads, free pages, WAL and index."""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sessionlog import cleaning, event, migrate, projects, spool
+from sessionlog.errors import SessionlogError
+from sessionlog.keep import turns
+from sessionlog.lean import encode_ascii, encode_json
+from sessionlog.locks import open_private
+from sessionlog.projects import Place
+from sessionlog.redact import Detector, Rules
+from sessionlog.search import index
+from sessionlog.transcripts import chunks, files
+from sessionlog.transcripts.entries import Reader
+
+# A shorter one would be found in the midst of ids, times and words.
+SHORTEST_VALUE = 4
+
+# The files of an archive, by the endings of their names, and those of all archives together.
+_ENDINGS = ("", ".lock", ".spool", ".search")
+_OTHER_FILES = {"config.json", "prices.json", "redact.key", "rejected"}
+
+_MARKER = re.compile(r"\[redacted:([A-Za-z0-9-]+):")
+
+
+class GivenRules(Rules):
+    """The rules of today, and what the caller wants to be gone besides."""
+
+    def __init__(self, home: str, patterns: Iterable[str] = (), values: Iterable[str] = ()) -> None:
+        super().__init__(home)
+        values = frozenset(values)
+        self.allow -= values
+        self.given = (*map(_detector_of_value, values), *map(_detector_of_pattern, patterns))
+
+    def suspects(self, data: bytes) -> tuple[Detector, ...]:
+        haystack = (data, b"", b"")  # where the given ones look: in the data as it is
+        given = tuple(detector for detector in self.given if detector.suspects(haystack))
+        return (*given, *super().suspects(data))
+
+    def clean(self, value: Any, suspects: tuple[Detector, ...]) -> Any:
+        given = tuple(detector for detector in suspects if detector in self.given)
+        value = super().clean(value, suspects)
+        return _clean_numbers(value, cleaning.redactor(self, given)) if given else value
+
+    def cleaned(self, text: str) -> str:
+        """A text of the archive without its secrets, be it JSON or not."""
+        data = text.encode("utf-8", "surrogateescape")
+        if text[:1] in ("{", "[", '"'):
+            return chunks.clean_line(data, self).decode("utf-8", "surrogateescape")
+        return self.clean_text(text, self.suspects(data))
+
+
+class Found:
+    """What there is to replace, by kind, and where, by table."""
+
+    def __init__(self) -> None:
+        self.kinds: Counter[str] = Counter()
+        self.rows: Counter[str] = Counter()
+
+    def add(self, where: str, before: str, after: str) -> None:
+        self.rows[where] += 1
+        # Less what an earlier cleaning had left; a secret inside a greater one may have taken its marker with it.
+        self.kinds += Counter(_MARKER.findall(after)) - Counter(_MARKER.findall(before))
+
+
+class Column(NamedTuple):
+    """A cell that changes."""
+
+    name: str
+    value: Any
+
+
+def preview(place: Place, rules: GivenRules) -> Found:
+    """Look what would be replaced in an archive, and change nothing."""
+    found = Found()
+    with closing(_open(place)) as connection:
+        for _ in _sweep(connection, rules, found, write=False):
+            pass
+    return found
+
+
+def run(place: Place, rules: GivenRules) -> Found:
+    """Replace it. Killed in its midst, it leaves a sound archive, and the next run finishes the work."""
+    found = Found()
+    index.forget(place)
+    with closing(_open(place)) as connection:
+        connection.execute("PRAGMA secure_delete = ON")
+        spool.bring_home(place, connection)
+        turns.in_turns(connection, _sweep(connection, rules, found, write=True))
+        turns.give_back(place, connection)
+    return found
+
+
+def clean_rejected(home: str, rules: GivenRules, write: bool) -> Found:
+    """Replace it in the payloads that were no events; they belong to no project."""
+    found = Found()
+    for folder in spool.rejected_folders(home):
+        for path in sorted(Path(folder).glob("*")) if os.path.isdir(folder) else ():
+            data = path.read_bytes()
+            cleaned = rules.cleaned(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+            if cleaned == data:
+                continue
+            found.add("rejected payloads", data.decode("utf-8", "replace"), cleaned.decode("utf-8", "replace"))
+            if write:
+                draft = f"{path}.{os.urandom(4).hex()}"
+                with open(open_private(draft, os.O_EXCL), "wb") as file:
+                    file.write(cleaned)
+                os.replace(draft, path)
+    return found
+
+
+def out_of_reach(place: Place) -> list[str]:
+    """Files beside the archive that may still hold what was replaced in it: damaged ones, copies, spools in use."""
+    folder, name = os.path.split(os.path.abspath(place.db))
+    beside = os.listdir(folder)
+    archives = [entry for entry in beside if entry.endswith(".db")]
+    ours = {f"{archive}{ending}" for archive in archives for ending in _ENDINGS} | _OTHER_FILES
+    own_folder = os.path.realpath(folder) == os.path.realpath(place.home)
+    copies = {
+        os.path.join(folder, entry)
+        for entry in beside
+        if (own_folder or entry.startswith(name)) and entry not in ours and not entry.endswith(("-wal", "-shm"))
+    }
+    return sorted({*copies, *migrate.set_aside_files(place), *projects.waiting_spools(place)})
+
+
+def _detector_of_value(value: str) -> Detector:
+    if len(value) < SHORTEST_VALUE:
+        raise SessionlogError(f"a value of fewer than {SHORTEST_VALUE} characters is in too much else")
+    # JSON spells some characters otherwise, and the beginning of a tool's input is kept as JSON.
+    forms = list(dict.fromkeys((value, encode_json(value)[1:-1], encode_ascii(value)[1:-1])))
+    needles = tuple(form.encode("utf-8", "surrogateescape") for form in forms)
+    return Detector("value", "|".join(map(re.escape, forms)), needles)
+
+
+def _detector_of_pattern(pattern: str) -> Detector:
+    try:
+        re.compile(pattern)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise SessionlogError(f"{pattern!r} is no regular expression ({error})") from None
+    return Detector("pattern", pattern, ())
+
+
+def _clean_numbers(value: Any, redact: Callable[[str], str]) -> Any:
+    """A card or a phone number may stand in JSON as a number: it becomes a text."""
+    root = [value]
+    stack: list[Any] = [root]
+    while stack:
+        node = stack.pop()
+        for key, item in list(node.items() if isinstance(node, dict) else enumerate(node)):
+            if isinstance(item, (dict, list)):
+                stack.append(item)
+            elif type(item) in (int, float) and (text := redact(str(item))) != str(item):
+                node[key] = text
+    return root[0]
+
+
+def _open(place: Place) -> sqlite3.Connection:
+    connection = turns.open_archive(place)
+    connection.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
+    return connection
+
+
+def _sweep(connection: sqlite3.Connection, rules: GivenRules, found: Found, write: bool) -> Iterator[None]:
+    """Every row of every table, those of later versions too. Transcripts go first: messages are made of them."""
+    yield from _sweep_chunks(connection, rules, found, write)
+    tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+    for (table,) in tables.fetchall():
+        for (row_id,) in connection.execute(f'SELECT rowid FROM "{table}"').fetchall():
+            cursor = connection.execute(f'SELECT * FROM "{table}" WHERE rowid = ?', (row_id,))
+            names = [column[0] for column in cursor.description]
+            for values in cursor.fetchall():
+                row = dict(zip(names, values, strict=True))
+                cleaned = _clean_row(table, row, rules)
+                changes = [Column(name, cleaned[name]) for name in names if cleaned[name] != row[name]]
+                if changes:
+                    found.add(table, _all_text(row), _all_text(cleaned))
+                if changes and write:
+                    _update(connection, table, row_id, changes)
+            yield
+
+
+def _clean_row(table: str, row: dict[str, Any], rules: GivenRules) -> dict[str, Any]:
+    if not rules.suspects(_all_text(row).encode("utf-8", "surrogateescape")):
+        return row
+    names = list(row)
+    if table == "events" and (whole := _clean_event(row, rules)):
+        row, names = whole, ["session_id", "event", "at", "via"]  # what may not be of the payload
+    return {**row, **{name: rules.cleaned(row[name]) for name in names if isinstance(row[name], str)}}
+
+
+def _clean_event(row: dict[str, Any], rules: GivenRules) -> dict[str, Any] | None:
+    """As the hook would have: the payload is put together, cleaned, and taken apart again."""
+    try:
+        before, payload = event.rebuild(row), event.rebuild(row)
+        payload = rules.clean(payload, rules.suspects(encode_json(payload).encode("utf-8", "surrogatepass")))
+        if payload == before:
+            return row
+        record = event.normalise(payload, at_ms=0, via=row["via"], event=row["event"], session_id=row["session_id"])
+    except (ValueError, TypeError, KeyError, AttributeError):  # written by another hand: column by column, then
+        return None
+    return {**row, **record, "at": row["at"]}
+
+
+def _sweep_chunks(connection: sqlite3.Connection, rules: GivenRules, found: Found, write: bool) -> Iterator[None]:
+    keys = connection.execute("SELECT transcript_id, sequence FROM transcript_chunks").fetchall()
+    for key in keys:
+        row = connection.execute(
+            "SELECT t.file, t.kind, t.session_id, t.agent_id, c.first_line, c.data "
+            "FROM transcript_chunks AS c JOIN transcripts AS t ON t.id = c.transcript_id "
+            "WHERE c.transcript_id = ? AND c.sequence = ?",
+            key,
+        ).fetchone()
+        if row is None:  # an import has just written it anew
+            continue
+        file, kind, session_id, agent_id, first_line, packed = row
+        data = zlib.decompress(packed)
+        in_lines = kind in files.LINE_KINDS
+        cleaned = chunks.clean_lines(data, rules) if in_lines else chunks.clean_line(data, rules)
+        lines = cleaned.split(b"\n") if in_lines else [cleaned]
+        if cleaned != data:
+            found.add("transcripts", data.decode("utf-8", "replace"), cleaned.decode("utf-8", "replace"))
+            if write:
+                replacements = max(0, cleaned.count(chunks.MARKER) - data.count(chunks.MARKER))
+                _store_chunk(connection, key, cleaned, replacements)
+                reader = Reader(session_id or "", agent_id)
+                only = frozenset[str]() if kind == files.HISTORY else None
+                span = chunks.Span(file, kind, session_id or "", agent_id, 0, len(cleaned), only)
+                chunks.understand(lines, span, reader)
+                _update_messages(connection, key[0], first_line, reader)
+        yield
+
+
+def _store_chunk(connection: sqlite3.Connection, key: tuple[int, int], data: bytes, replacements: int) -> None:
+    """Its length and hash stay: they are those of the file, by which `import` knows it."""
+    connection.execute(
+        "UPDATE transcript_chunks SET data = ?, replacements = replacements + ? "
+        "WHERE transcript_id = ? AND sequence = ?",
+        (zlib.compress(data, chunks.LEVEL), replacements, *key),
+    )
+    connection.execute("UPDATE transcripts SET replacements = replacements + ? WHERE id = ?", (replacements, key[0]))
+
+
+def _update_messages(connection: sqlite3.Connection, transcript_id: int, first_line: int, reader: Reader) -> None:
+    """A message holds the beginning of a long text, and with it the beginning of a secret that nobody finds in it."""
+    for message in reader.rows:
+        line, part, *_, text, thinking = message
+        connection.execute(
+            "UPDATE messages SET text = ?, thinking = ? WHERE transcript_id = ? AND line = ? AND part = ?",
+            (text, thinking, transcript_id, first_line + line, part),
+        )
+
+
+def _update(connection: sqlite3.Connection, table: str, row_id: int, changes: list[Column]) -> None:
+    connection.execute(
+        f'UPDATE "{table}" SET {", ".join(f"{name} = ?" for name, _ in changes)} WHERE rowid = ?',
+        (*(_storable(value) for _, value in changes), row_id),
+    )
+
+
+def _storable(value: Any) -> Any:
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
+
+
+def _all_text(row: dict[str, Any]) -> str:
+    return "\n".join(value for value in row.values() if isinstance(value, str))

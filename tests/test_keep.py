@@ -1,0 +1,741 @@
+"""What is to go is gone, what is to stay is there, and the hooks notice nothing of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+import zlib
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from sessionlog import archive, migrate, projects, reading, transcripts
+from sessionlog.cli import cli
+from sessionlog.errors import SessionlogError
+from sessionlog.event import INPUT_TEXTS, PAYLOAD_TEXTS, normalise, rebuild
+from sessionlog.keep import backup, merge, prune, redaction, turns
+from sessionlog.search import index
+from tests.conftest import FIXTURES, PAYLOAD_FILES, Hook, rows
+from tests.test_hook import prompt, tool
+
+DAY = 86_400_000
+COUNTS = "SELECT session_id, events, prompts, tool_calls, edits, failures FROM sessions ORDER BY session_id"
+TABLES = ("sessions", "events", "messages", "transcript_chunks", "api_messages", "session_facts", "agents")
+
+
+def fill(place: projects.Place, payloads: list[dict[str, Any]], days_ago: float = 0, via: str = "test") -> None:
+    """Record the events, a second after another, the last of them so many days ago."""
+    end = time.time_ns() // 1_000_000 - int(days_ago * DAY)
+    with closing(archive.open_for_writing(place)) as connection:
+        for number, payload in enumerate(payloads):
+            at_ms = end - (len(payloads) - number) * 1000
+            archive.append(connection, normalise(payload, at_ms=at_ms, via=via), at_ms)
+
+
+def ask(*words: str, code: int = 0) -> Result:
+    done = CliRunner().invoke(cli, list(words))
+    if isinstance(done.exception, SessionlogError):
+        assert code, done.exception
+        return done
+    assert done.exit_code == code, (done.output, done.exception)
+    return done
+
+
+def size_of(place: projects.Place) -> int:
+    return sum(os.stat(place.db + ending).st_size for ending in ("", "-wal") if os.path.exists(place.db + ending))
+
+
+def counts(place: projects.Place) -> dict[str, int]:
+    return {table: rows(place, f"SELECT count(*) AS n FROM {table}")[0]["n"] for table in TABLES}
+
+
+def assert_sound(place: projects.Place) -> None:
+    assert [row["integrity_check"] for row in rows(place, "PRAGMA integrity_check")] == ["ok"]
+    for row in rows(place, COUNTS):
+        (truth,) = rows(
+            place,
+            "SELECT count(*) AS events, ifnull(sum(event = 'UserPromptSubmit'), 0) AS prompts, "
+            "ifnull(sum(event IN ('PostToolUse', 'PostToolUseFailure')), 0) AS tool_calls FROM events WHERE session_id = ?",
+            row["session_id"],
+        )
+        assert truth.items() <= row.items()
+
+
+@pytest.fixture
+def transcript_home(home: Path, monkeypatch: pytest.MonkeyPatch, place: projects.Place) -> Path:
+    """Claude Code's folder with the sample transcripts, imported into the archive of the project."""
+    folder = home / ".claude" / "projects" / "-home-dev-shop"
+    shutil.copytree(FIXTURES / "transcripts" / "-home-dev-shop", folder)
+    for path in sorted(folder.glob("*.jsonl")):
+        transcripts.follow(place, str(path))
+    assert counts(place)["messages"] and counts(place)["transcript_chunks"]
+    return folder
+
+
+# --- prune ------------------------------------------------------------------------------------------------------------
+
+
+def old_and_new(place: projects.Place) -> None:
+    for number, (session, days) in enumerate((("old", 200), ("ended", 120), ("new", 5), ("running", 0))):
+        fill(place, [prompt("hi", session), *(tool(number * 1000 + n, session) for n in range(50))], days)
+
+
+def all_by_name(place: projects.Place) -> list[str]:
+    sessions = [row["session_id"] for row in rows(place, "SELECT session_id FROM sessions")]
+    return [word for session in sessions for word in ("--session", session)]
+
+
+@pytest.mark.parametrize(
+    ("words", "left"),
+    [
+        (["--older-than", "90d"], {"new", "running"}),
+        (["--older-than", "150d"], {"ended", "new", "running"}),
+        (["--older-than", "0d"], {"running"}),
+        (["--keep", "3"], {"ended", "new", "running"}),
+        (["--keep", "0"], {"running"}),
+        (["--session", "old", "--session", "run"], {"ended", "new"}),
+        (["--older-than", "999d"], {"old", "ended", "new", "running"}),
+    ],
+)
+def test_prune_removes_the_sessions_that_are_meant(place: projects.Place, words: list[str], left: set[str]) -> None:
+    old_and_new(place)
+    before = counts(place)
+    ask("prune", *words, "--dry-run")
+    assert counts(place) == before, "a dry run changes nothing"
+    ask("prune", *words, "--yes")
+    assert {row["session_id"] for row in rows(place, "SELECT session_id FROM sessions")} == left
+    assert {row["session_id"] for row in rows(place)} == left
+    assert_sound(place)
+
+
+@pytest.mark.parametrize(
+    "words", [[], ["--keep", "1", "--older-than", "3d"], ["--keep", "-1"], ["--older-than", "soon"]]
+)
+def test_prune_wants_to_know_which(place: projects.Place, words: list[str]) -> None:
+    old_and_new(place)
+    ask("prune", *words, "--yes", code=2)
+    assert counts(place)["sessions"] == 4
+
+
+def test_without_a_terminal_nothing_is_removed_unasked(place: projects.Place) -> None:
+    old_and_new(place)
+    done = ask("prune", "--older-than", "90d", code=1)
+    assert "2 sessions, 102 rows" in done.output
+    assert "--yes" in str(done.exception)
+    assert counts(place)["sessions"] == 4
+
+
+def test_prune_gives_the_space_back(place: projects.Place) -> None:
+    fill(place, [tool(n, "old", tool_response={"stdout": os.urandom(50_000).hex()}) for n in range(40)], 100)
+    fill(place, [prompt("new", "new")])
+    with closing(reading.connect(place)) as connection:
+        index.catch_up(place, connection)
+    assert size_of(place) > 4_000_000 and os.path.exists(index.path_of(place))
+    ask("prune", "--older-than", "90d", "--yes")
+    assert size_of(place) < 300_000
+    assert not os.path.exists(index.path_of(place))
+
+
+def test_prune_takes_the_transcripts_too_and_import_does_not_bring_them_back(
+    place: projects.Place, transcript_home: Path
+) -> None:
+    sessions = [row["session_id"] for row in rows(place, "SELECT session_id FROM sessions")]
+    ask("prune", *all_by_name(place), "--yes")
+    assert not any(counts(place).values())
+    for path in transcript_home.glob("*.jsonl"):
+        transcripts.follow(place, str(path))
+    assert not any(counts(place).values()), "the files are still there, and known"
+    with closing(reading.connect(place)) as connection, pytest.raises(SessionlogError, match="no transcript"):
+        from sessionlog.transcripts.restore import restore
+
+        restore(connection, sessions[0])
+
+
+def test_a_pruned_session_that_goes_on_is_imported_from_its_start(place: projects.Place, transcript_home: Path) -> None:
+    said = "SELECT uuid, text FROM messages WHERE session_id = ? AND agent_id IS NULL ORDER BY line, part"
+    path = max(transcript_home.glob("*.jsonl"), key=os.path.getsize)
+    before = rows(place, said, path.stem)
+    ask("prune", "--session", path.stem, "--yes")
+    assert before and not rows(place, said, path.stem)
+    with path.open("a") as file:
+        file.write(json.dumps({"type": "ai-title", "aiTitle": "On it goes", "sessionId": path.stem}) + "\n")
+    transcripts.follow(place, str(path))
+    assert rows(place, said, path.stem) == before
+
+
+def test_a_transcript_that_is_gone_leaves_no_trace(place: projects.Place, transcript_home: Path) -> None:
+    shutil.rmtree(transcript_home)
+    ask("prune", *all_by_name(place), "--yes")
+    assert rows(place, "SELECT * FROM transcripts") == []
+
+
+def test_prune_leaves_the_prompts_of_others_in_the_history(place: projects.Place, project: Path, home: Path) -> None:
+    lines = [
+        {
+            "display": f"typed in {session}",
+            "sessionId": session,
+            "project": str(project),
+            "timestamp": 1_794_793_274_000,
+        }
+        for session in ("gone", "stays")
+    ]
+    (home / ".claude").mkdir()
+    (home / ".claude" / "history.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    transcripts.run([str(home / ".claude" / "history.jsonl")])
+    fill(place, [prompt("hi", "gone"), prompt("hi", "stays")], 3)
+    ask("prune", "--session", "gone", "--yes")
+    assert [row["text"] for row in rows(place, "SELECT text FROM messages")] == ["typed in stays"]
+    (chunk,) = rows(place, "SELECT data FROM transcript_chunks")
+    assert zlib.decompress(chunk["data"]).decode() == "\n" + json.dumps(lines[1]) + "\n"
+
+
+def test_an_archive_that_stays_locked_is_told(place: projects.Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    old_and_new(place)
+    monkeypatch.setattr("sessionlog.transcripts.store.LOCK_WAIT", 0.1)
+    with closing(sqlite3.connect(place.db, isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        done = ask("prune", "--keep", "2", "--yes", code=1)
+    assert "run the same command again" in str(done.exception)
+    assert counts(place)["sessions"] == 4
+
+
+def test_only_tool_output_leaves_everything_else(place: projects.Place, transcript_home: Path) -> None:
+    for path in PAYLOAD_FILES:
+        fill(place, [json.loads(path.read_bytes())], 100)
+    nested = {"event": "PostToolUse", "data": {"session_id": "n", "tool": "Bash", "tool_result": {"stdout": "NOISE"}}}
+    fill(place, [nested, tool(1, "n", tool_response={"stdout": "NOISE " * 100})], 100)
+    before, counted, events = counts(place), rows(place, COUNTS), rows(place)
+    ask("prune", *all_by_name(place), "--only", "tool-output", "--yes")
+    assert counts(place) | {"transcript_chunks": 0} == before | {"transcript_chunks": 0}
+    assert rows(place, COUNTS) == counted
+    for old, new in zip(events, rows(place), strict=True):
+        assert new | {"tool_response": old["tool_response"]} == old
+        assert new["tool_response"] == (old["tool_response"] and '"[pruned]"')
+        payload = rebuild(new)
+        assert payload.get("data", payload).keys() == rebuild(old).get("data", rebuild(old)).keys()
+    assert b"NOISE" not in Path(place.db).read_bytes()
+    for row in rows(place, "SELECT data FROM transcript_chunks"):
+        for line in zlib.decompress(row["data"]).splitlines():
+            entry = json.loads(line)
+            assert entry.get("toolUseResult") in (None, "[pruned]")
+    again = ask("prune", *all_by_name(place), "--only", "tool-output", "--yes")
+    assert "nothing to prune" in again.output
+
+
+def test_hooks_go_on_recording_while_sessions_are_pruned(place: projects.Place, hook: Hook) -> None:
+    big = {"stdout": "x" * 60_000}
+    fill(place, [tool(n, "old", tool_response=big) for n in range(1500)], 100)
+    stop = threading.Event()
+    written = 0
+
+    def write() -> None:
+        nonlocal written
+        while not stop.is_set():
+            hook(prompt(f"prompt {written}", "now"))
+            written += 1
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        prune.run(prune.plan(place, prune.Which(named=frozenset({"old"}))))
+    finally:
+        stop.set()
+        writer.join()
+    hook(prompt("the last", "now"))
+    reading.bring_up_to_date(place)
+    texts = [row["prompt"] for row in rows(place)]
+    assert texts == [*(f"prompt {number}" for number in range(written)), "the last"]
+    assert_sound(place)
+
+
+def test_an_event_during_vacuum_waits_in_the_spool(place: projects.Place, hook: Hook) -> None:
+    fill(place, [prompt("first")])
+    with closing(sqlite3.connect(place.db, isolation_level=None)) as connection:
+        connection.execute("BEGIN EXCLUSIVE")  # as VACUUM does, for as long as it takes
+        hook(prompt("meanwhile"))
+        assert projects.waiting_spools(place)
+        connection.execute("ROLLBACK")
+    ask("prune", "--keep", "0", "--yes")
+    assert [row["prompt"] for row in rows(place)] == ["first", "meanwhile"]
+
+
+@pytest.mark.parametrize("delay", [0.05, 0.15, 0.3, 0.6])
+def test_a_killed_prune_leaves_a_sound_archive_and_the_next_one_finishes(place: projects.Place, delay: float) -> None:
+    fill(place, [tool(n, f"old{n % 3}", tool_response={"stdout": "x" * 20_000}) for n in range(600)], 100)
+    fill(place, [prompt("new", "new")])
+    code = (
+        "from sessionlog import reading; from sessionlog.keep import prune; place = reading.place_of();"
+        "plan = prune.plan(place, prune.Which(keep=1)); print('go', flush=True); prune.run(plan)"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+    assert process.stdout and process.stdout.readline() == b"go\n"
+    time.sleep(delay)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert_sound(place)
+    ask("prune", "--keep", "1", "--yes")
+    assert [row["prompt"] for row in rows(place)] == ["new"]
+    assert_sound(place)
+    assert size_of(place) < 300_000
+
+
+def test_a_session_that_went_on_after_the_preview_stays(place: projects.Place) -> None:
+    old_and_new(place)
+    plan = prune.plan(place, prune.Which(keep=2))
+    fill(place, [prompt("back again", "old")])
+    prune.run(plan)
+    assert {row["session_id"] for row in rows(place, COUNTS)} == {"old", "new", "running"}
+
+
+def test_a_reader_that_never_ends_is_named(place: projects.Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    old_and_new(place)
+    monkeypatch.setattr(turns, "ATTEMPTS", 2)
+    real = turns.open_archive
+
+    def impatient(place: projects.Place) -> sqlite3.Connection:
+        connection = real(place)
+        connection.execute("PRAGMA busy_timeout = 100")
+        return connection
+
+    monkeypatch.setattr(turns, "open_archive", impatient)
+    with closing(sqlite3.connect(place.db)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT * FROM events").fetchone()
+        done = ask("prune", "--keep", "2", "--yes", code=1)
+    assert "another program is reading" in str(done.exception)
+    assert counts(place)["sessions"] == 2
+
+
+# --- redact -----------------------------------------------------------------------------------------------------------
+
+SECRET = "Zebra-Crossing-77"
+GITHUB = "gh" + "p_" + "aZ3kQ9xLm2Rt7Vw1Bc5Yd8Np4Hs6Gf0JuEoT"
+
+
+def holding(place: projects.Place, *secrets: str) -> list[str]:
+    """The files of the archive folder in which `grep -a` finds it, and the chunks in which it would after zlib."""
+    found = [
+        f"{path.name}: {secret}"
+        for path in sorted(Path(place.home).rglob("*"))
+        for secret in secrets
+        if path.is_file() and secret.encode() in path.read_bytes()
+    ]
+    for row in rows(place, "SELECT transcript_id, data FROM transcript_chunks"):
+        found += [f"chunk {row['transcript_id']}" for s in secrets if s.encode() in zlib.decompress(row["data"])]
+    return found
+
+
+def everywhere(place: projects.Place, secret: str) -> None:
+    """Put it into every text column of every table; the hook would not have."""
+    with closing(sqlite3.connect(place.db, isolation_level=None)) as connection:
+        for table in (*TABLES, "transcripts"):
+            for _, column, kind, *_ in connection.execute(f"PRAGMA table_info({table})").fetchall():
+                if kind == "TEXT" and column not in ("entry_types", "tool_input", "tool_response", "extra", "envelope"):
+                    connection.execute(
+                        f"UPDATE {table} SET {column} = ifnull({column}, '') || ' ' || ? "
+                        f"WHERE rowid = (SELECT max(rowid) FROM {table})",
+                        (secret,),
+                    )
+
+
+def full_payload(secret: str) -> dict[str, Any]:
+    texts = {key: f"{key} {secret}" for key in PAYLOAD_TEXTS}
+    inputs = {key: f"{key}: {secret}" for key in INPUT_TEXTS}
+    deep = {"list": [secret, {secret: 1}], "quoted": json.dumps({"inner": secret})}
+    answer = {"stdout": secret, "deep": deep}
+    return {"session_id": "s1", "hook_event_name": "PostToolUse", **texts, "tool_input": {**inputs, **deep},
+            "tool_response": answer, "something_new": deep}  # fmt: skip
+
+
+def test_after_redact_the_secret_is_in_no_file(
+    place: projects.Place, transcript_home: Path, hook: Hook, home: Path
+) -> None:
+    path = max(transcript_home.glob("*.jsonl"), key=os.path.getsize)
+    message = {"role": "user", "content": [{"type": "text", "text": f"it is {SECRET}"}]}
+    entry = {"type": "user", "uuid": "u1", "sessionId": path.stem, "timestamp": "2026-11-16T01:41:14.736Z"}
+    with path.open("a") as file:
+        file.write(json.dumps({**entry, "message": message}) + "\n")
+    transcripts.follow(place, str(path))
+    nested = {"event": "PostToolUse", "more": SECRET, "data": {"session_id": "s1", "tool_result": SECRET, "tool": "X"}}
+    fill(place, [prompt("harmless", "s2"), full_payload(SECRET), nested, tool(9, "s1", tool_response=SECRET)])
+    everywhere(place, SECRET)
+    fill(place, [prompt(SECRET * 500, "gone") for _ in range(50)])
+    with closing(sqlite3.connect(place.db)) as connection, connection:
+        connection.execute("DELETE FROM events WHERE session_id = 'gone'")  # its bytes stay in free pages
+        connection.execute("DELETE FROM sessions WHERE session_id = 'gone'")
+    with closing(reading.connect(place)) as connection:
+        index.catch_up(place, connection)
+    hook(b"no event, but " + SECRET.encode())
+    before = counts(place)
+    harmless = rows(place, "SELECT * FROM events WHERE session_id = 's2'")
+    held = holding(place, SECRET)
+    assert len(harmless) == 1 and len(held) == 3, "the archive, a chunk, a rejected payload"
+
+    preview = ask("redact", "--value", SECRET, "--dry-run").output
+    assert "× value" in preview and "in events" in preview and "in transcripts" in preview
+    assert holding(place, SECRET) == held, "a dry run changes nothing"
+
+    before |= {"events": before["events"] + 1, "sessions": before["sessions"] + 1}
+    with closing(sqlite3.connect(place.db)) as idle:  # another program that has it open, so that there is a WAL
+        idle.execute("SELECT * FROM archive").fetchall()
+        hook(prompt(f"in the WAL: {SECRET}", "s3"))
+        assert SECRET.encode() in Path(f"{place.db}-wal").read_bytes()
+        ask("redact", "--value", SECRET, "--yes")
+        assert holding(place, SECRET) == []
+    assert counts(place) == before
+    assert rows(place, "SELECT * FROM events WHERE session_id = 's2'") == harmless
+    rebuilt = [json.dumps(rebuild(row)) for row in rows(place)]
+    assert sum(text.count("[redacted:value:") for text in rebuilt) > 20
+    assert SECRET in path.read_text(), "Claude Code's own file is not ours"
+    assert "× value" not in ask("redact", "--value", SECRET, "--dry-run").output
+    transcripts.follow(place, str(path))
+    assert holding(place, SECRET) == [], "import knows the file as it was"
+
+
+@pytest.mark.parametrize(
+    ("words", "secret", "kind"),
+    [
+        ([], GITHUB, "github-token"),
+        (["--pattern", r"ACME-\d+"], "ACME-123456", "pattern"),
+        (["--pattern", r"acct (?P<secret>\d+)"], "98765432", "pattern"),
+        (["--value", 'quo"ted\\and\nmore'], 'quo"ted\\and\nmore', "value"),
+        (["--value", "密码是七七"], "密码是七七", "value"),
+        (["--value", "😀smile"], "😀smile", "value"),
+    ],
+)
+def test_redact_by_rule_pattern_and_value(place: projects.Place, words: list[str], secret: str, kind: str) -> None:
+    said = f"acct {secret} and {'more ' * 3}"
+    fill(place, [prompt(said, "s1"), tool(1, "s1", tool_response={"a": said, "b": [said]}), prompt("stays", "s1")])
+    ask("redact", *words, "--yes")
+    events = rows(place)
+    assert f"[redacted:{kind}:" in events[0]["prompt"]
+    assert events[1]["tool_response"].count(f"[redacted:{kind}:") == 2
+    assert events[2]["prompt"] == "stays"
+    assert holding(place, secret, json.dumps(secret)[1:-1]) == []
+    assert_sound(place)
+
+
+@pytest.mark.parametrize("config", [{"enabled": False}, {"allow": [SECRET]}])
+def test_what_is_named_goes_whatever_the_config_says(place: projects.Place, config: dict[str, Any]) -> None:
+    fill(place, [prompt(f"it is {SECRET} and {GITHUB}")])
+    (Path(place.home) / "config.json").write_text(json.dumps({"redact": config}))
+    ask("redact", "--value", SECRET, "--yes")
+    (row,) = rows(place)
+    assert SECRET not in row["prompt"]
+    assert (GITHUB in row["prompt"]) == ("enabled" in config)
+
+
+@pytest.mark.parametrize("delay", [0.05, 0.3, 0.6])
+def test_a_killed_redact_leaves_a_sound_archive_and_the_next_one_finishes(place: projects.Place, delay: float) -> None:
+    fill(place, [tool(n, "s1", tool_response={"stdout": f"{SECRET} " * 900}) for n in range(600)])
+    code = (
+        "import sys; from sessionlog import reading; from sessionlog.keep import redaction; place = reading.place_of();"
+        "rules = redaction.GivenRules(place.home, values=[sys.argv[1]]); print('go', flush=True);"
+        "redaction.run(place, rules)"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code, SECRET], stdout=subprocess.PIPE)
+    assert process.stdout and process.stdout.readline() == b"go\n"
+    time.sleep(delay)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert_sound(place)
+    ask("redact", "--value", SECRET, "--yes")
+    assert holding(place, SECRET) == []
+    assert len(rows(place)) == 600
+    assert_sound(place)
+
+
+def test_a_number_in_json_becomes_a_text(place: projects.Place) -> None:
+    fill(place, [tool(1, "s1", tool_response={"pin": 55512345, "other": 7})])
+    ask("redact", "--value", "55512345", "--yes")
+    answer = json.loads(rows(place)[0]["tool_response"])
+    assert answer["pin"].startswith("[redacted:value:") and answer["other"] == 7
+
+
+def test_a_secret_at_the_edge_of_an_excerpt_leaves_no_beginning(place: projects.Place, transcript_home: Path) -> None:
+    path = max(transcript_home.glob("*.jsonl"), key=os.path.getsize)
+    output = "x" * 490 + SECRET
+    block = {"type": "tool_result", "tool_use_id": "toolu_x", "content": output}
+    entry = {"type": "user", "uuid": "u1", "sessionId": path.stem, "message": {"role": "user", "content": [block]}}
+    with path.open("a") as file:
+        file.write(json.dumps(entry) + "\n")
+    transcripts.follow(place, str(path))
+    ask("redact", "--value", SECRET, "--yes")
+    assert holding(place, SECRET, SECRET[:10]) == []
+
+
+def test_the_secret_need_not_stand_on_the_command_line(place: projects.Place) -> None:
+    fill(place, [prompt(f"it is {SECRET}")])
+    done = CliRunner().invoke(cli, ["redact", "--value", "-", "--yes"], input=f"{SECRET}\n")
+    assert done.exit_code == 0 and holding(place, SECRET) == []
+
+
+@pytest.mark.parametrize("words", [["--pattern", "("], ["--value", "abc"]])
+def test_redact_refuses_what_cannot_be_meant(place: projects.Place, words: list[str]) -> None:
+    fill(place, [prompt("abc (")])
+    ask("redact", *words, "--yes", code=1)
+    assert rows(place)[0]["prompt"] == "abc ("
+
+
+def test_copies_that_may_still_hold_it_are_named(place: projects.Place) -> None:
+    fill(place, [prompt(SECRET)])
+    shutil.copy(place.db, f"{place.db}.damaged-2026-11-16")
+    shutil.copy(place.db, f"{place.db}.bak")
+    shutil.copy(place.db, f"{place.home}/a copy")
+    done = ask("redact", "--value", SECRET, "--yes")
+    assert f"{place.home}/a copy was not cleaned" in done.output
+    assert done.output.count("was not cleaned") == 3
+    assert f"{place.db}.damaged-2026-11-16 was not cleaned" in done.output
+    assert f"{place.db}.bak was not cleaned" in done.output
+
+
+def test_redact_while_hooks_write_loses_nothing(place: projects.Place, hook: Hook) -> None:
+    fill(place, [tool(n, "s1", tool_response={"stdout": f"{SECRET} " * 500}) for n in range(400)])
+    writer = threading.Thread(target=lambda: [hook(prompt(f"prompt {n}", "now")) for n in range(15)])
+    writer.start()
+    redaction.run(place, redaction.GivenRules(place.home, values=[SECRET]))
+    writer.join()
+    reading.bring_up_to_date(place)
+    assert [row["prompt"] for row in rows(place) if row["prompt"]] == [f"prompt {n}" for n in range(15)]
+    assert holding(place, SECRET) == []
+    assert_sound(place)
+
+
+# --- backup -----------------------------------------------------------------------------------------------------------
+
+
+def content(db: Path | str) -> list[tuple[Any, ...]]:
+    with closing(sqlite3.connect(db)) as connection:
+        assert connection.execute("PRAGMA quick_check").fetchone() == ("ok",)
+        return [row for table in TABLES for row in connection.execute(f"SELECT * FROM {table} ORDER BY 1, 2")]
+
+
+def test_a_backup_is_the_archive_wal_included(
+    place: projects.Place, transcript_home: Path, hook: Hook, tmp_path: Path
+) -> None:
+    hook(prompt("only in the WAL"))
+    copy = tmp_path / "copy.db"
+    assert "Copied" in ask("backup", str(copy)).output
+    assert content(copy) == content(place.db)
+    assert copy.stat().st_mode & 0o777 == 0o600
+    assert sorted(path.name for path in tmp_path.glob("copy*")) == ["copy.db"]
+
+
+def test_a_backup_never_replaces_a_file_unasked(place: projects.Place, tmp_path: Path) -> None:
+    fill(place, [prompt("one")])
+    copy = tmp_path / "copy.db"
+    copy.write_text("precious")
+    assert "--force" in str(ask("backup", str(copy), code=1).exception)
+    assert copy.read_text() == "precious"
+    ask("backup", "--force", str(copy))
+    assert content(copy) == content(place.db)
+    for target in (place.db, str(tmp_path)):
+        ask("backup", "--force", target, code=1)
+    assert [row["prompt"] for row in rows(place)] == ["one"]
+
+
+def test_a_backup_of_all_projects_is_a_folder(place: projects.Place, tmp_path: Path) -> None:
+    other = projects.place(str(tmp_path / "other"))
+    fill(place, [prompt("one")])
+    fill(other, [prompt("two")])
+    ask("backup", "--all", str(tmp_path / "folder"))
+    for each in (place, other):
+        assert content(tmp_path / "folder" / os.path.basename(each.db)) == content(each.db)
+
+
+def test_a_damaged_archive_makes_no_backup(place: projects.Place, tmp_path: Path) -> None:
+    fill(place, [prompt("x" * 900, f"s{n}") for n in range(300)])
+    data = bytearray(Path(place.db).read_bytes())
+    for page in range(8, len(data) // 4096, 2):
+        data[page * 4096 : page * 4096 + 64] = os.urandom(64)
+    Path(place.db).write_bytes(data)
+    assert "damaged" in str(ask("backup", str(tmp_path / "copy.db"), code=1).exception)
+    assert list(tmp_path.glob("copy*")) == []
+
+
+def test_a_backup_while_hooks_write_is_one_moment(place: projects.Place, hook: Hook, tmp_path: Path) -> None:
+    fill(place, [prompt(f"prompt {n}") for n in range(3)])
+    writer = threading.Thread(target=lambda: [hook(prompt(f"prompt {n}")) for n in range(3, 18)])
+    writer.start()
+    number = 0
+    while writer.is_alive():
+        copy = tmp_path / f"{number}.db"
+        backup.backup(place, str(copy))
+        with closing(sqlite3.connect(copy)) as connection:
+            texts = [row[0] for row in connection.execute("SELECT prompt FROM events ORDER BY id")]
+            assert connection.execute("SELECT events FROM sessions").fetchone() == (len(texts),)
+        assert texts == [f"prompt {n}" for n in range(len(texts))]
+        number += 1
+    writer.join()
+    assert not projects.waiting_spools(place), "no hook had to wait"
+
+
+# --- merge ------------------------------------------------------------------------------------------------------------
+
+EVENTS = "SELECT * FROM events ORDER BY at, session_id, tool_use_id, prompt"
+MESSAGES = "SELECT * FROM messages ORDER BY session_id, uuid, line, part"
+
+
+def without(table: list[dict[str, Any]], *columns: str) -> list[dict[str, Any]]:
+    return [{key: value for key, value in row.items() if key not in columns} for row in table]
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> projects.Place:
+    """An archive of another machine."""
+    home = tmp_path / "laptop"
+    return projects.Place(str(home), "/home/me/shop", str(home / "shop-abcdef.db"))
+
+
+def test_merge_into_nothing_is_a_copy(place: projects.Place, transcript_home: Path, tmp_path: Path) -> None:
+    for path in PAYLOAD_FILES:
+        fill(place, [json.loads(path.read_bytes())], 100)
+    into = tmp_path / "moved"
+    into.mkdir()
+    target = projects.place(os.path.realpath(into))
+    ask("merge", place.db, "--into", str(into), "--dry-run")
+    assert not os.path.exists(target.db)
+    ask("merge", place.db, "--into", str(into), "--yes")
+    assert counts(target) == counts(place)
+    for query in (
+        EVENTS,
+        MESSAGES,
+        COUNTS,
+        "SELECT * FROM sessions ORDER BY 1",
+        "SELECT * FROM session_facts ORDER BY 1",
+    ):
+        assert without(rows(target, query), "id", "transcript_id") == without(rows(place, query), "id", "transcript_id")
+    assert rows(target, "SELECT * FROM session_usage") == rows(place, "SELECT * FROM session_usage")
+    assert_sound(target)
+    assert list(Path(target.home).glob(".merging*")) == []
+
+
+def test_twice_is_once(place: projects.Place, other: projects.Place, transcript_home: Path) -> None:
+    fill(place, [prompt("mine", "s1")])
+    shutil.copytree(place.home, other.home)
+    shutil.move(Path(other.home) / Path(place.db).name, other.db)
+    fill(other, [prompt("theirs", "s2"), prompt("more", "s1"), {"hook_event_name": "Notification", "session_id": "s2"}])
+    summary = merge.run(place, [other.db])[0]
+    assert summary == {"events": 3, "sessions": 1}
+    after = counts(place)
+    assert merge.run(place, [other.db, other.db]) == [{}, {}]
+    assert counts(place) == after
+    assert "nothing new" in ask("merge", other.db, "--yes").output
+    assert "nothing new" in ask("merge", place.db, "--yes").output, "the archive itself, caught by a *.db"
+    assert_sound(place)
+
+
+def test_the_same_event_by_another_way_is_the_same(place: projects.Place, other: projects.Place) -> None:
+    at_ms = 1_794_793_274_000
+    for where, via in ((place, "plugin"), (other, "user")):
+        with closing(archive.open_for_writing(where)) as connection:
+            for number in range(3):
+                payload = prompt("again" if number else "and", "s1")
+                archive.append(connection, normalise(payload, at_ms=at_ms + number, via=via), at_ms)
+    assert merge.run(place, [other.db]) == [{}]
+    assert len(rows(place)) == 3
+
+
+def test_what_ended_stays_ended(place: projects.Place, other: projects.Place) -> None:
+    start = {"hook_event_name": "SessionStart", "session_id": "s1", "source": "startup", "model": "old"}
+    again = {**start, "source": "resume", "model": "new"}
+    fill(other, [start, prompt("one")], 3)
+    fill(place, [again, prompt("two"), {"hook_event_name": "SessionEnd", "session_id": "s1", "reason": "exit"}], 1)
+    (before,) = rows(place, "SELECT * FROM sessions")
+    merge.run(place, [other.db])
+    (after,) = rows(place, "SELECT * FROM sessions")
+    assert after["ended_at"] == before["ended_at"] and after["end_reason"] == "exit"
+    assert after["model"] == "new" and after["source"] == "startup" and after["events"] == 5
+    assert after["started_at"] < before["started_at"] and after["last_at"] == before["last_at"]
+
+
+def test_a_transcript_that_went_on_elsewhere_is_continued(
+    place: projects.Place, other: projects.Place, transcript_home: Path
+) -> None:
+    path = max(transcript_home.glob("*.jsonl"), key=os.path.getsize)
+    shutil.copytree(place.home, other.home)
+    shutil.move(Path(other.home) / Path(place.db).name, other.db)
+    message = {"role": "user", "content": "and on it goes"}
+    with path.open("a") as file:
+        file.write(json.dumps({"type": "user", "uuid": "u9", "sessionId": path.stem, "message": message}) + "\n")
+    transcripts.follow(other, str(path))
+    for target, source in ((place, other), (other, place)):  # the longer one wins, whichever is merged into which
+        merge.run(target, [source.db])
+        stored = rows(
+            target,
+            "SELECT data FROM transcript_chunks JOIN transcripts ON id = transcript_id WHERE file = ? ORDER BY sequence",
+            str(path),
+        )
+        assert b"".join(zlib.decompress(row["data"]) for row in stored).endswith(path.read_bytes()[-60:])
+        assert counts(target)["messages"] == counts(source)["messages"]
+        assert len(rows(target, "SELECT * FROM transcripts")) == len(rows(source, "SELECT * FROM transcripts"))
+
+
+def test_another_file_of_the_same_name_is_kept_beside(
+    place: projects.Place, other: projects.Place, transcript_home: Path
+) -> None:
+    path = min(transcript_home.glob("*.jsonl"), key=os.path.getsize)
+    path.write_text(json.dumps({"type": "summary", "summary": "another machine's", "leafUuid": "x"}) + "\n")
+    transcripts.follow(other, str(path))
+    before = counts(place)
+    assert merge.run(place, [other.db])[0]["transcripts"] == 1
+    assert counts(place)["transcript_chunks"] == before["transcript_chunks"] + 1
+    assert merge.run(place, [other.db]) == [{}]
+
+
+def test_an_archive_of_an_older_version_is_merged_and_not_touched(place: projects.Place, other: projects.Place) -> None:
+    os.makedirs(other.home)
+    with closing(sqlite3.connect(other.db, isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        for statement in migrate.statements(migrate.migrations()[0][1]):
+            connection.execute(statement)
+        connection.execute("INSERT INTO archive VALUES (1, '/home/me/shop', '2026-01-01T00:00:00.000Z')")
+        connection.execute(f"PRAGMA application_id = {migrate.APPLICATION_ID}")
+        connection.execute("PRAGMA user_version = 1")
+        archive.append(connection, normalise(prompt("old"), at_ms=1_794_793_274_000, via="x"), 1_794_793_274_000)
+    before = Path(other.db).read_bytes()
+    assert os.listdir(other.home) == [Path(other.db).name]
+    assert merge.run(place, [other.db]) == [{"events": 1, "sessions": 1}]
+    assert Path(other.db).read_bytes() == before
+    assert os.listdir(other.home) == [Path(other.db).name]
+
+
+@pytest.mark.parametrize("kind", ["missing", "text", "foreign", "newer"])
+def test_what_is_no_archive_is_refused(place: projects.Place, tmp_path: Path, kind: str) -> None:
+    fill(place, [prompt("one")])
+    path = tmp_path / "x.db"
+    if kind == "text":
+        path.write_text("hello " * 1000)
+    elif kind in ("foreign", "newer"):
+        if kind == "newer":
+            shutil.copy(place.db, path)
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("CREATE TABLE t (x)")
+            connection.execute("PRAGMA user_version = 999")
+    ask("merge", str(path), "--yes", code=1)
+    assert [row["prompt"] for row in rows(place)] == ["one"]
+    assert list(Path(place.home).glob(".merging*")) == []
+
+
+def test_hooks_go_on_recording_while_archives_are_merged(
+    place: projects.Place, other: projects.Place, hook: Hook
+) -> None:
+    fill(other, [tool(n, "theirs") for n in range(1500)], 3)
+    fill(place, [prompt("first", "now")])
+    writer = threading.Thread(target=lambda: [hook(prompt(f"prompt {n}", "now")) for n in range(10)])
+    writer.start()
+    summary = merge.run(place, [other.db])[0]
+    writer.join()
+    reading.bring_up_to_date(place)
+    assert summary["events"] == 1500 and len(rows(place)) == 1511
+    assert_sound(place)
