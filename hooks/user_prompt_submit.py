@@ -3,13 +3,12 @@
 import sys
 
 try:
-    # The package lies beside this folder in a checkout, and around it when installed.
-    sys.path.insert(0, __file__.replace("\\", "/").rsplit("/", 2)[0])
-    try:
-        from sessionlog.hook import main
-    except ModuleNotFoundError:
-        sys.path[0] = sys.path[0].rpartition("/")[0]
-        from sessionlog.hook import main
+    here = __file__.replace("\\", "/").rsplit("/", 2)[0]
+    package = sys.modules["sessionlog"] = type(sys)("sessionlog")
+    package.__path__ = [here + "/sessionlog", here]  # beside this folder in a checkout, around it when installed
+    sys.path.reverse()  # C modules first: the folder of the whole standard library need not be searched
+
+    from sessionlog.hook import main
 
     main("UserPromptSubmit", "user_prompt_submit")
 except Exception as error:
