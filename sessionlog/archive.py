@@ -17,7 +17,7 @@ SCHEMA_VERSION = 2  # the number of files in migrations/
 LOCK_WAIT = 1.5
 
 # A connection that is never closed lets the WAL grow without end; one that is always closed pays four fsyncs an event.
-WAL_LIMIT = 512 * 1024
+WAL_LIMIT = 1024 * 1024
 
 # Two registrations (plugin and settings) deliver the same payload within moments of each other.
 TWIN_WINDOW_MS = 10_000
