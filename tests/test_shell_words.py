@@ -9,8 +9,8 @@ import pytest
 from sessionlog.validate import javascript_regex
 from sessionlog.validate.shell_words import Command, Script, read_exec, read_shell
 
-VARIABLES = {"HOME": "/home/ann", "CLAUDE_PROJECT_DIR": "/work/shop"}
-HERE = Path("/work/shop")
+VARIABLES = {"HOME": "/home/ann", "CLAUDE_PROJECT_DIR": "/srv/shop"}
+HERE = Path("/srv/shop")
 
 
 def read(text: str) -> Command:
@@ -27,10 +27,10 @@ def only_script(text: str) -> Script:
     [
         ("python3 x.py", "python3"),
         ("A=1 B=2 python3 x.py", "python3"),
-        ('"$CLAUDE_PROJECT_DIR"/.claude/hooks/a.sh', "/work/shop/.claude/hooks/a.sh"),
+        ('"$CLAUDE_PROJECT_DIR"/.claude/hooks/a.sh', "/srv/shop/.claude/hooks/a.sh"),
         ("~/bin/log --all", "/home/ann/bin/log"),
         ("${TOOLS:-/opt/tools}/log", "/opt/tools/log"),
-        ("./log", "/work/shop/log"),
+        ("./log", "/srv/shop/log"),
         ("(log)", "log"),
         ("log \\\n  --all", "log"),
         ("log <<EOF\ndon't\nEOF", "log"),

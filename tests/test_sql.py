@@ -172,7 +172,7 @@ def test_mistakes_are_explained(
 def twelve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[projects.Place]:
     """Twelve projects, more than SQLite attaches at once; the n-th has n commands."""
     monkeypatch.setenv("SESSIONLOG_HOME", str(tmp_path / "archives"))
-    places = [projects.place(f"/work/it's {number:02}") for number in range(1, 13)]
+    places = [projects.place(f"/srv/it's {number:02}") for number in range(1, 13)]
     for number, place in enumerate(places, 1):
         commands = [bash(f"echo {count}", f"s{number}") for count in range(number)]
         store(
@@ -187,15 +187,15 @@ def twelve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[projects.Pla
 def test_all_projects_are_one_database(twelve: list[projects.Place]) -> None:
     query = "SELECT project, count(*) AS n FROM bash_commands GROUP BY project ORDER BY project"
     found = json.loads(printed("sql", "--all", query, "--json"))
-    assert found == [{"project": f"/work/it's {number:02}", "n": number} for number in range(1, 13)]
+    assert found == [{"project": f"/srv/it's {number:02}", "n": number} for number in range(1, 13)]
     # An aggregate is over all of them, a filter over each, a join needs the project.
     assert printed("sql", "--all", "SELECT count(*), count(DISTINCT project) FROM prompts").endswith("\n12\t12\n")
     assert printed("sql", "--all", "SELECT count(*) FROM events WHERE tool_name = 'Bash' AND id = 2").endswith("\n12\n")
     join = "SELECT count(*) FROM sessions JOIN events USING (project, session_id) WHERE session_id = 'shared'"
     assert printed("sql", "--all", join).endswith("\n12\n")
-    assert printed("sql", "--all", "SELECT count(*) FROM archive WHERE project LIKE '/work/%'").endswith("\n12\n")
+    assert printed("sql", "--all", "SELECT count(*) FROM archive WHERE project LIKE '/srv/%'").endswith("\n12\n")
     top = json.loads(printed("sql", "--all", "SELECT * FROM events ORDER BY at DESC, project DESC LIMIT 1", "--json"))
-    assert top[0]["project"] == "/work/it's 12" and len(top[0]) == len(schema.tables()["events"].columns) + 1
+    assert top[0]["project"] == "/srv/it's 12" and len(top[0]) == len(schema.tables()["events"].columns) + 1
     numbers = "SELECT DISTINCT typeof(id), typeof(id + 0), id > 0 AND id < 100 FROM events"
     assert printed("sql", "--all", numbers).splitlines()[1:] == ["integer\tinteger\t1"]
 

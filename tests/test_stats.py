@@ -121,14 +121,14 @@ def test_what_was_recorded_is_counted_as_the_sessions_say(home: Path, monkeypatc
 
 def test_all_projects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SESSIONLOG_HOME", str(tmp_path / "archives"))
-    store(projects.place("/work/one"), bash("ls"))
-    store(projects.place("/work/two"), bash("ls"), bash("pwd"))
+    store(projects.place("/srv/one"), bash("ls"))
+    store(projects.place("/srv/two"), bash("ls"), bash("pwd"))
     assert [(row["project"], row["tools"]) for row in shown("--all", "--by", "project")] == [
-        ("/work/two", 2),
-        ("/work/one", 1),
+        ("/srv/two", 2),
+        ("/srv/one", 1),
     ]
     assert [row["tools"] for row in shown("--all", "--by", "day")] == [3]
-    assert "/work/two" in printed("stats", "--all", *EVER)
+    assert "/srv/two" in printed("stats", "--all", *EVER)
 
 
 def test_the_overview_fits_the_terminal(worked: projects.Place, monkeypatch: pytest.MonkeyPatch) -> None:
