@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from sessionlog import claude_settings, registration
-from sessionlog.cli import COMMANDS, example
+from sessionlog.cli import example
 from sessionlog.errors import SessionlogError
 
 
@@ -69,8 +69,7 @@ def command(scope: str, events: str | None, client_version: str | None, dry_run:
         click.echo(f"The file as it was: {backup}")
     click.echo("New sessions are recorded from now on, running ones too; no restart is needed.")
     click.echo("  sessionlog sessions    see what was recorded")
-    if "import" in COMMANDS:
-        click.echo("  sessionlog import      bring in the sessions that Claude Code still has on disk")
+    click.echo("  sessionlog import      bring in the sessions that Claude Code still has on disk")
 
 
 def show(change: claude_settings.Change) -> None:

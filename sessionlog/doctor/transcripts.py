@@ -27,7 +27,10 @@ def retention(cwd: Path) -> Iterator[Result]:
     text = f"{counted(len(ages), 'file')}; Claude Code deletes them {counted(days, 'day')} after the last change"
     if due or soon:
         text += f": {due} when it starts next, {soon} more within {SOON} days"
-        advice = f'Set "cleanupPeriodDays" in {short(user_settings)} to more than {days} to keep them longer.'
+        advice = (
+            "`sessionlog import` keeps them for good. "
+            f'Set "cleanupPeriodDays" in {short(user_settings)} to more than {days} to leave them there longer.'
+        )
         yield Result("transcripts", "note", text, advice)
     else:
         yield Result("transcripts", "ok", text)
