@@ -59,15 +59,10 @@ WHERE session_id = :session_id
 """
 
 # A session that no hook saw; those of events have made themselves.
-_ADD_SESSION = """
+_ADD_SESSION = f"""
 INSERT INTO main.sessions (session_id, started_at, last_at, model, cwd, transcript_path)
 SELECT session_id, started_at, last_at, model, cwd, transcript_path FROM other.sessions WHERE session_id = :session_id
-ON CONFLICT (session_id) DO UPDATE SET
-    started_at = min(started_at, excluded.started_at),
-    last_at = max(last_at, excluded.last_at),
-    model = coalesce(model, excluded.model),
-    cwd = coalesce(cwd, excluded.cwd),
-    transcript_path = coalesce(transcript_path, excluded.transcript_path)
+{store.WIDEN_SESSION}
 """
 _ADD_FACTS = f"""
 INSERT INTO main.session_facts (session_id, {", ".join(store.FACT_COLUMNS)})

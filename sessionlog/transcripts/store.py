@@ -271,14 +271,18 @@ ON CONFLICT (message_id, request_id) DO UPDATE SET
     {", ".join(f"{column} = max({column}, excluded.{column})" for column in entries.TOKENS)}
 """
 
-_ADD_SESSION = """
-INSERT INTO sessions (session_id, started_at, last_at, model, cwd, transcript_path) VALUES (?, ?, ?, ?, ?, ?)
+# What a session is known by already stays; its time grows.
+WIDEN_SESSION = """
 ON CONFLICT (session_id) DO UPDATE SET
     started_at = min(started_at, excluded.started_at),
     last_at = max(last_at, excluded.last_at),
     model = coalesce(model, excluded.model),
     cwd = coalesce(cwd, excluded.cwd),
     transcript_path = coalesce(transcript_path, excluded.transcript_path)
+"""
+_ADD_SESSION = f"""
+INSERT INTO sessions (session_id, started_at, last_at, model, cwd, transcript_path) VALUES (?, ?, ?, ?, ?, ?)
+{WIDEN_SESSION}
 """
 
 _COUNT = f"""
