@@ -11,6 +11,7 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,10 +21,11 @@ from sessionlog.projects import Place
 from sessionlog.search.words import segment, tag
 from sessionlog.transcripts.entries import EXCERPT
 from sessionlog.transcripts.lines import Lines
-from sessionlog.when import moment
+from sessionlog.when import archive_text, moment
 
-VERSION = 1  # another version is made anew
+VERSION = 2  # another version is made anew
 BATCH = 1000
+ONE_MS = 1 << 20  # of a key: room for half a million things at once
 LOCK_WAIT = 30  # seconds: another search may be taking in a batch
 
 Row = dict[str, Any]
@@ -42,6 +44,9 @@ CREATE VIRTUAL TABLE words USING fts5({", ".join(FIELDS)}, tags, content='', tok
 # What a tool's answer repeats of its question, and what no person wrote or reads.
 _NOT_INDEXED = {"originalFile", "oldString", "newString", "structuredPatch", "base64", "original_file", "updated_file"}
 _NOT_INDEXED |= {"agent_transcript_path", "background_tasks", "effort", "session_crons", "tool_calls"}
+
+
+FAILURES = ("PostToolUseFailure", "StopFailure", "PermissionDenied")
 
 
 class Document(NamedTuple):
@@ -105,16 +110,13 @@ def document_of_event(row: Row) -> Document | None:
         "code": _joined(row["old_string"], row["new_string"], row["content"]),
         "output": _joined(row["error"], *_strings(answer)),
     }
-    role = {"UserPromptSubmit": "user", "Stop": "assistant", "SubagentStop": "assistant"}.get(
-        name, "tool" if tool else "system"
-    )
-    tags = [tag("event", name), tag("role", role), tag("session", row["session_id"])]
+    tags = [tag("event", name), tag("role", role_of_event(name, tool)), tag("session", row["session_id"])]
     if tool:
         tags.append(tag("tool", tool))
     if row["agent_id"]:
         tags.append(tag("agent", row["agent_id"]))
         tags.append(tag("agent", row["agent_type"] or ""))
-    if name in ("PostToolUseFailure", "StopFailure", "PermissionDenied"):
+    if name in FAILURES:
         tags.append("failed")
     return Document(fields, tags)
 
@@ -128,7 +130,7 @@ def document_of_message(row: Row) -> Document | None:
     fields[place] = text
     if row["thinking"]:
         fields["said"] = _joined(fields["said"], row["thinking"])
-    tags = [tag("event", kind), tag("role", row["role"] or "system"), tag("session", row["session_id"])]
+    tags = [tag("event", kind), tag("role", role_of_message(kind, row["role"])), tag("session", row["session_id"])]
     if row["tool_name"]:
         tags.append(tag("tool", row["tool_name"]))
     if row["agent_id"]:
@@ -136,6 +138,17 @@ def document_of_message(row: Row) -> Document | None:
     if row["is_error"]:
         tags.append("failed")
     return Document(fields, tags)
+
+
+def role_of_event(name: str, tool: str | None) -> str:
+    """Who said or did it: user, assistant, tool or system."""
+    roles = {"UserPromptSubmit": "user", "Stop": "assistant", "SubagentStop": "assistant"}
+    return roles.get(name, "tool" if tool else "system")
+
+
+def role_of_message(kind: str, role: str | None) -> str:
+    """The same for a message; to the API, what a tool gives back comes from the user."""
+    return "tool" if kind in ("tool_use", "tool_result") else role or "system"
 
 
 def whole(row: Row, lines: Lines) -> Row:
@@ -241,33 +254,39 @@ def _documents(
     for row in rows:
         document = None if row["known"] else make(row)
         if document and any(document.fields.values()):
-            yield _key(row["at"], row["id"]), source, row["id"], document
+            yield key(row["at"], row["id"]), source, row["id"], document
 
 
 def _insert(index: sqlite3.Connection, documents: Iterable[tuple[int, str, int, Document]]) -> None:
     columns = ", ".join(FIELDS)
     for wanted, source, row_id, document in documents:
-        key = wanted
-        while index.execute("SELECT 1 FROM documents WHERE key = ?", (key,)).fetchone():
-            key += 1
-        index.execute(f"INSERT INTO documents (key, {source}) VALUES (?, ?)", (key, row_id))
+        free = wanted
+        while index.execute("SELECT 1 FROM documents WHERE key = ?", (free,)).fetchone():
+            free += 1
+        index.execute(f"INSERT INTO documents (key, {source}) VALUES (?, ?)", (free, row_id))
         values = [segment(document.fields[field]) for field in FIELDS]
         index.execute(
             f"INSERT INTO words (rowid, {columns}, tags) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (key, *values, "\n".join(("any", *document.tags))),
+            (free, *values, "\n".join(("any", *document.tags))),
         )
 
 
-def _key(at: str | None, row_id: int) -> int:
+def key(at: str | None, row_id: int) -> int:
+    """Where in the order of time an event or message stands."""
     return (key_of_time(at) if at else 0) + (row_id & 0x7FFFF)
 
 
 def key_of_time(at: str) -> int:
-    """The first key of a moment: milliseconds since 1970, with room for half a million things at once."""
+    """The first key of a moment: milliseconds since 1970, and room behind them."""
     try:
-        return int(moment(at).timestamp() * 1000) << 20
+        return round(moment(at).timestamp() * 1000) * ONE_MS
     except (ValueError, OverflowError):
         return 0
+
+
+def time_of_key(key: int) -> str:
+    """The moment of a key, as the archive writes it."""
+    return archive_text(datetime.fromtimestamp(key // ONE_MS / 1000, timezone.utc))
 
 
 def _json(text: str | None) -> Any:

@@ -36,15 +36,10 @@ def extra_css_urls(datasette: Any, view_name: str) -> list[str]:
 
 
 @hookimpl
-def extra_template_vars(datasette: Any, request: Any) -> dict[str, Any]:
-    """What allows the scripts in the page to run, and no others."""
-    return {"csp_nonce": request.scope.get("csp_nonce", "") if request else ""}
-
-
-@hookimpl
 def prepare_jinja2_environment(env: Any, datasette: Any) -> None:
     """Filters of our pages, and a nonce for each script that a template of Datasette holds."""
     env.add_extension(guard.NonceForScripts)
+    env.globals["csp_nonce"] = guard.nonce.get
     env.filters.update(words.FILTERS)
 
 

@@ -1,12 +1,87 @@
-"""The page: search."""
+"""Search over all projects: hits under their sessions, filters with counts, newest or best first."""
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
+import itertools
+import re
+from collections import Counter
+from collections.abc import Iterable
+from contextlib import closing
+from typing import Any, NamedTuple
 
 from datasette.utils.asgi import Response
+from markupsafe import Markup, escape
 
-from sessionlog.web import pages
+from sessionlog import overview, reading, search, terminal, when
+from sessionlog.patience import TookTooLong
+from sessionlog.search import facets, index, words
+from sessionlog.web import archives, later, pages
+from sessionlog.web.archives import Archive
+
+SHOWN = 30
+# Whoever asks for a file or a branch may have many hits looked at for few that fit.
+SECONDS = 2.0
+LONGEST_QUESTION = 500
+
+PARAMETERS = (
+    *(
+        "q",
+        "project",
+        "session",
+        "tool",
+        "event",
+        "file",
+        "since",
+        "until",
+        "branch",
+        "agent",
+        "role",
+        "failed",
+        "sort",
+    ),
+)
+TIMES = (("", "Any time"), ("24h", "Last 24 hours"), ("7d", "Last 7 days"), ("30d", "Last 30 days"))
+TITLES = {"project": "Project", "role": "Who", "tool": "Tool", "event": "Event", "branch": "Branch"}
+ROLES = {"user": "You", "assistant": "Claude", "tool": "Tools", "system": "Client"}
+FACET_VALUES = 12
+
+EXAMPLES = (
+    ("折扣", "Chinese, Japanese and Korean are found from one character on"),
+    ('"connection refused"', "the words of a phrase, in this order"),
+    ("deploy* -staging", "what begins with deploy, without staging"),
+    ("timeout OR retry", "one or the other"),
+    ("threading.Lock", "identifiers, and their parts"),
+)
+
+
+class Asked(NamedTuple):
+    """The question, as the address holds it."""
+
+    text: str
+    filters: search.Filters
+    best_first: bool
+    before: int
+    of_archive: str  # where the hit before which to go on was found
+    given: dict[str, str]  # parameters of the address, without the place to go on from
+
+
+class Group(NamedTuple):
+    """The hits of one session."""
+
+    archive: Archive
+    session: dict[str, Any]
+    title: str
+    hits: list[search.Hit]
+
+
+class Answer(NamedTuple):
+    """What a page shows."""
+
+    groups: list[Group]
+    more: str | None
+    counts: dict[str, facets.Counts]
+    cut: bool  # looking took too long
 
 
 def routes(datasette: Any) -> list[tuple[str, Any]]:
@@ -14,4 +89,224 @@ def routes(datasette: Any) -> list[tuple[str, Any]]:
 
 
 async def page(datasette: Any, request: Any) -> Response:
-    return await pages.render(datasette, request, "search")
+    """Hits, or, while nothing is asked, what one can ask."""
+    asked = _asked(request)
+    every = list(archives.of(datasette).values())
+    chosen = archives.chosen(datasette, [asked.given.get("project", "")])
+    if not asked.text and not any(asked.filters):
+        return await pages.render(
+            datasette, request, "search", asked=asked, examples=EXAMPLES, **_choices(asked, every)
+        )
+    catching_up = await asyncio.gather(*(catch_up(archive) for archive in every))
+    jobs = dict(zip((archive.name for archive in every), catching_up, strict=True))
+    problems = [_problem(archive, jobs[archive.name]) for archive in chosen]
+    ready = {archive.name for archive in every if _is_ready(jobs[archive.name])}
+    behind = [job for archive in chosen if not (job := jobs[archive.name]).is_done]
+    answer = await asyncio.to_thread(
+        _answer, asked, [a for a in chosen if a.name in ready], [a for a in every if a.name in ready]
+    )
+    return await pages.render(
+        datasette,
+        request,
+        "search",
+        asked=asked,
+        answer=answer,
+        highlighted=highlighted,
+        kind=_kind,
+        facets=_facets(asked, answer, every, chosen),
+        total=_total(answer, chosen),
+        behind=(sum(job.done for job in behind), sum(job.total for job in behind)) if behind else None,
+        problems=[problem for problem in problems if problem],
+        hint=_hint(asked.text),
+        link=lambda **changes: pages.address("search", **{**asked.given, **changes}),
+        **_choices(asked, every),
+    )
+
+
+def highlighted(hit: search.Hit) -> Markup:
+    """The snippet, its words marked."""
+    pieces, end = Markup(""), 0
+    for start, stop in hit.marks:
+        pieces += escape(terminal.safe(hit.snippet[end:start]))
+        pieces += Markup("<mark>{}</mark>").format(terminal.safe(hit.snippet[start:stop]))
+        end = stop
+    return pieces + escape(terminal.safe(hit.snippet[end:]))
+
+
+async def catch_up(archive: Archive) -> later.Job[None]:
+    """Let the index take in what is new; a long way to go is gone in the background."""
+
+    def work(tell: later.Tell) -> None:
+        with closing(reading.connect(archive.place)) as connection:
+            index.catch_up(archive.place, connection, tell)
+
+    return await later.ask(("index", archive.place.db), work)
+
+
+def _is_ready(job: later.Job[None]) -> bool:
+    """Whether the index can be asked; one that grows has something in it after the first step."""
+    if job.is_done:
+        return job.future.exception() is None
+    return job.done > 0
+
+
+def _problem(archive: Archive, job: later.Job[None]) -> str | None:
+    error = job.future.exception() if job.is_done else None
+    return f"{archive.label} cannot be searched: {error}" if error else None
+
+
+def _asked(request: Any) -> Asked:
+    args = request.args
+    names = (
+        "project",
+        "session",
+        "tool",
+        "event",
+        "file",
+        "since",
+        "until",
+        "branch",
+        "agent",
+        "role",
+        "failed",
+        "sort",
+    )
+    given = {name: value for name in ("q", *names) if (value := (args.get(name) or "").strip()[:LONGEST_QUESTION])}
+    limits = {name: when.parse(given[name]) for name in ("since", "until") if name in given}
+    plain = {name: given.get(name) for name in ("session", "tool", "event", "file", "branch", "agent", "role")}
+    filters = search.Filters(**plain, **limits, failed=bool(given.get("failed")))
+    position = re.fullmatch(r"(\d{1,19})-(.*)", args.get("before") or "")
+    before, of_archive = (int(position[1]), position[2]) if position else (search.LAST_KEY, "")
+    return Asked(given.get("q", ""), filters, given.get("sort") == "best", before, of_archive, given)
+
+
+def _answer(asked: Asked, chosen: list[Archive], every: list[Archive]) -> Answer:
+    by_file = {archive.place.db: archive for archive in chosen}
+    streams = [
+        search.find(
+            archive.place,
+            asked.text,
+            asked.filters,
+            best_first=asked.best_first,
+            before=_before(asked, archive),
+            as_it_is=True,
+            seconds=SECONDS,
+        )
+        for archive in chosen
+    ]
+    hits: list[search.Hit] = []
+    cut = False
+    try:
+        for hit in itertools.islice(search.merged(streams, asked.best_first), SHOWN + 1):
+            hits.append(hit)
+    except TookTooLong:
+        cut = True
+    finally:
+        for stream in streams:
+            stream.close()
+    more = None
+    if len(hits) > SHOWN and not asked.best_first:
+        more = f"{hits[SHOWN - 1].key}-{by_file[hits[SHOWN - 1].place.db].name}"
+    counts = {archive.name: facets.count(archive.place, asked.text, asked.filters) for archive in every}
+    return Answer(_grouped(hits[:SHOWN], by_file), more, counts, cut)
+
+
+def _before(asked: Asked, archive: Archive) -> int:
+    """Where to go on: hits of the same moment come in the order of their archives' names."""
+    return asked.before + (asked.before < search.LAST_KEY and archive.name > asked.of_archive)
+
+
+def _grouped(hits: Iterable[search.Hit], by_file: dict[str, Archive]) -> list[Group]:
+    groups: dict[tuple[str, str], Group] = {}
+    for hit in hits:
+        key = (hit.place.db, hit.row["session_id"])
+        if key not in groups:
+            with closing(reading.connect(hit.place)) as connection:
+                query = "SELECT * FROM session_summary WHERE session_id = ?"
+                session = connection.execute(query, (key[1],)).fetchone()
+            session = session or {
+                "session_id": key[1],
+                "title": None,
+                "first_prompt": None,
+                "started_at": hit.row["at"],
+            }
+            title = overview.Overview(session, hit.place.project, []).title
+            groups[key] = Group(by_file[hit.place.db], session, title, [])
+        groups[key].hits.append(hit)
+    return list(groups.values())
+
+
+def _kind(hit: search.Hit) -> tuple[str, str]:
+    """What a hit is: in a word, and the class that colours it."""
+    row = hit.row
+    if row["tool_name"]:
+        return str(row["tool_name"]), "tool"
+    name = row["kind"] if hit.is_message else row["event"]
+    role = index.role_of_message(name, row["role"]) if hit.is_message else index.role_of_event(name, None)
+    told = {"UserPromptSubmit": "prompt", "Stop": "answer", "SubagentStop": "sub-agent", "text": "answer"}
+    return told.get(name, str(name)), {"user": "prompt", "assistant": "answer"}.get(role, "")
+
+
+def _total(answer: Answer, chosen: list[Archive]) -> str:
+    return _number([answer.counts[archive.name] for archive in chosen if archive.name in answer.counts])
+
+
+def _number(counts: list[facets.Counts]) -> str:
+    """12, or 1,000+ if there are more than were counted."""
+    return f"{sum(count.total for count in counts):,}{'' if all(count.is_all for count in counts) else '+'}"
+
+
+def _facets(asked: Asked, answer: Answer, every: list[Archive], chosen: list[Archive]) -> list[dict[str, Any]]:
+    """The filters with counts: (label, value, count, whether it is set)."""
+    shown = []
+    current = asked.given.get("project", "")
+    if len(every) > 1:
+        projects = [
+            (
+                archive.label,
+                archive.name,
+                f"{count.total:,}{'' if count.is_all else '+'}",
+                len(chosen) == 1 and archive in chosen,
+            )
+            for archive in every
+            if (count := answer.counts.get(archive.name))
+            and (count.total or archive.name == asked.given.get("project"))
+        ]
+        shown.append({"name": "project", "title": TITLES["project"], "values": projects, "rest": 0})
+    counts = [answer.counts[archive.name] for archive in chosen if archive.name in answer.counts]
+    is_all = all(count.is_all for count in counts)
+    for kind in facets.KINDS:
+        found: Counter[str] = sum((count.values[kind] for count in counts), Counter())
+        current = asked.given.get(kind, "")
+        if current and not any(value.lower() == current.lower() for value in found):
+            found[current] = 0
+        values = [
+            (
+                ROLES.get(value, value) if kind == "role" else value,
+                value,
+                f"{number:,}{'' if is_all else '+'}",
+                value.lower() == current.lower(),
+            )
+            for value, number in found.most_common()
+        ]
+        if values:
+            kept = [value for number, value in enumerate(values) if number < FACET_VALUES or value[3]]
+            shown.append({"name": kind, "title": TITLES[kind], "values": kept, "rest": len(values) - len(kept)})
+    return shown
+
+
+def _choices(asked: Asked, every: list[Archive]) -> dict[str, Any]:
+    """What the form offers."""
+    times = list(TIMES)
+    since = asked.given.get("since", "")
+    if since not in dict(times):
+        times.append((since, f"Since {since}"))
+    return {"times": times, "projects": every}
+
+
+def _hint(text: str) -> str:
+    if re.search(r"(^|\s)-\w", text):
+        return 'A word after - is one that must not occur; put code into double quotes: "ls -la".'
+    if text and not words.terms(text):
+        return "Signs alone are in no index; add a word beside them."
+    return ""
