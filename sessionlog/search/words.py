@@ -83,6 +83,11 @@ def expression(groups: list[list[Term]], tags: list[Term]) -> str:
     return f"({positive}) NOT ({' OR '.join(unwanted)})" if unwanted else positive
 
 
+def quoted(text: str) -> str:
+    """The words of a text as a phrase of FTS5; the text must have one."""
+    return _fts(Term(text))
+
+
 @lru_cache(4096)  # the same few names again and again
 def tag(*words: str) -> str:
     """A filter as the index holds it: the phrase `tool bash` in the column `tags`."""
