@@ -6,7 +6,20 @@ from typing import Any
 
 from datasette import hookimpl
 
-from sessionlog.web import archives, audits, dashboard, files, guard, home, pages, search, session, sessions, words
+from sessionlog.web import (
+    archives,
+    audits,
+    cells,
+    dashboard,
+    files,
+    guard,
+    home,
+    pages,
+    search,
+    session,
+    sessions,
+    words,
+)
 
 PAGES = (home, sessions, session, search, files, dashboard, audits)
 
@@ -32,7 +45,29 @@ def extra_css_urls(datasette: Any, view_name: str) -> list[str]:
     """Datasette's own pages in our colours; our pages name their style sheets themselves."""
     if view_name.startswith("sessionlog") or not archives.of(datasette):
         return []
-    return [pages.static("datasette.css")]
+    return [pages.static("base.css"), pages.static("datasette.css")]
+
+
+@hookimpl
+def extra_js_urls(datasette: Any, view_name: str) -> list[str]:
+    """Our menu above Datasette's own pages."""
+    if view_name.startswith("sessionlog") or not archives.of(datasette):
+        return []
+    return [pages.static("datasette.js")]
+
+
+@hookimpl
+def render_cell(row: Any, value: Any, column: str, database: str, datasette: Any) -> Any:
+    """The id of a session leads to its page, at the moment that the row is about."""
+    if column != "session_id" or database not in archives.of(datasette):
+        return None
+    return cells.session(row, value, database)
+
+
+@hookimpl(optionalhook=True)  # Datasette 1.0 has none
+def get_metadata(datasette: Any, key: str, database: str, table: str) -> dict[str, Any]:
+    """What datasette-metadata.yml says, for archives of any name; what somebody else said of them goes before it."""
+    return cells.described(datasette)
 
 
 @hookimpl
