@@ -18,9 +18,11 @@ from sessionlog.search import index, words
 from sessionlog.transcripts.lines import Lines
 
 Row = dict[str, Any]
+Found = tuple[int, Row, bool]  # the key, the row of `events` or `messages`, and whether it is a message
 
 LAST_KEY = 2**63 - 1
 SNIPPET = 160
+WEIGHED = 2000  # as many hits as bm25 sorts while one waits
 
 
 class Filters(NamedTuple):
@@ -83,7 +85,8 @@ def find(
             index.catch_up(place, archive, progress)
         index.attach(place, archive)
         with limited(archive, seconds):
-            found = _by_index(archive, words.expression(groups, tags(filters)), filters, best_first, before)
+            find_rows = _best if best_first else _newest
+            found = find_rows(archive, groups, filters, before)
             yield from _hits(place, archive, found, words.pattern(groups), filters)
 
 
@@ -122,16 +125,43 @@ def key_range(filters: Filters, before: int = LAST_KEY) -> tuple[int, int]:
     return earliest, min(latest, before)
 
 
+def _newest(
+    archive: sqlite3.Connection,
+    groups: list[list[words.Term]],
+    filters: Filters,
+    before: int,
+    fields: Sequence[str] = (),
+) -> Iterator[Found]:
+    return _by_index(archive, words.expression(groups, tags(filters), fields), filters, before, "words.rowid DESC")
+
+
+def _best(
+    archive: sqlite3.Connection, groups: list[list[words.Term]], filters: Filters, before: int
+) -> Iterator[Found]:
+    """By bm25; of words that are everywhere, whose weights take long to find out, by where they stand, newest first."""
+    expression = words.expression(groups, tags(filters))
+    beyond = archive.execute(
+        "SELECT rowid FROM search.words WHERE words MATCH ? LIMIT 1 OFFSET ?", (expression, WEIGHED)
+    ).fetchone()
+    if not beyond:
+        yield from _by_index(archive, expression, filters, before, "bm25(words, 10, 5, 5, 2, 1, 0)")
+        return
+    given: set[int] = set()
+    for fields in (("said",), ("input", "path"), ("code",), ("output",), ()):
+        for found in _newest(archive, groups, filters, before, fields):
+            if found[0] not in given:
+                given.add(found[0])
+                yield found
+
+
 def _by_index(
-    archive: sqlite3.Connection, expression: str, filters: Filters, best_first: bool, before: int
-) -> Iterator[tuple[int, Row, bool]]:
-    order = "bm25(words, 10, 5, 5, 2, 1, 0)" if best_first else "words.rowid DESC"
-    earliest, latest = key_range(filters, before)
+    archive: sqlite3.Connection, expression: str, filters: Filters, before: int, order: str
+) -> Iterator[Found]:
     documents = archive.execute(
         "SELECT words.rowid AS key, event_id, message_id FROM search.words AS words "
         "JOIN search.documents AS documents ON documents.key = words.rowid "
         f"WHERE words MATCH ? AND words.rowid >= ? AND words.rowid < ? ORDER BY {order}",
-        (expression, earliest, latest),
+        (expression, *key_range(filters, before)),
     )
     for document in documents:
         is_message = document["event_id"] is None
@@ -155,7 +185,7 @@ def _everything(archive: sqlite3.Connection, filters: Filters) -> Iterator[tuple
 def _hits(
     place: Place,
     archive: sqlite3.Connection,
-    found: Iterator[tuple[int, Row, bool]],
+    found: Iterator[Found],
     pattern: re.Pattern[str] | None,
     filters: Filters,
 ) -> Iterator[Hit]:

@@ -9,8 +9,8 @@ from datasette import hookimpl
 from sessionlog.web import (
     archives,
     audits,
-    cells,
     dashboard,
+    datasette_pages,
     files,
     guard,
     home,
@@ -61,13 +61,19 @@ def render_cell(row: Any, value: Any, column: str, database: str, datasette: Any
     """The id of a session leads to its page, at the moment that the row is about."""
     if column != "session_id" or database not in archives.of(datasette):
         return None
-    return cells.session(row, value, database)
+    return datasette_pages.session(row, value, database)
 
 
 @hookimpl(optionalhook=True)  # Datasette 1.0 has none
-def get_metadata(datasette: Any, key: str, database: str, table: str) -> dict[str, Any]:
+def get_metadata(datasette: Any, key: str | None, database: str | None) -> dict[str, Any]:
     """What datasette-metadata.yml says, for archives of any name; what somebody else said of them goes before it."""
-    return cells.described(datasette)
+    return datasette_pages.described(datasette, key, database)
+
+
+@hookimpl
+def startup(datasette: Any) -> None:
+    """Pages of big tables do not wait for the number of rows."""
+    datasette_pages.limit_counts(datasette)
 
 
 @hookimpl

@@ -14,7 +14,7 @@ from sessionlog.web import archives, pages, plain_diff
 from sessionlog.web import search as search_page
 from sessionlog.web.archives import Archive
 
-LISTED = 100
+LISTED = 60
 SHOWN = 20
 LONGEST_LINE = 2000
 
@@ -54,7 +54,7 @@ async def _list(datasette: Any, request: Any, project: str) -> Response:
         indexed = await _is_indexed(archive)
 
         def ask(connection: sqlite3.Connection) -> list[files.File]:
-            found = {file.path: file for file in files.touched(connection, name, often=often, limit=LISTED)}
+            found = {file.path: file for file in files.touched(connection, name, often=often, limit=LISTED + 1)}
             if indexed:
                 index.attach(archive.place, connection)
                 for file in files.only_in_transcripts(connection, name):
