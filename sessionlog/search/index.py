@@ -75,6 +75,8 @@ def catch_up(place: Place, archive: sqlite3.Connection, progress: Progress | Non
     with closing(_open(place, archive)) as index:
         total = _waiting(archive, index)
         done = 0
+        if total and progress:
+            progress(done, total)
         lines = Lines(archive)
         while total:
             count = _take_in_batch(archive, index, lines)
@@ -83,6 +85,22 @@ def catch_up(place: Place, archive: sqlite3.Connection, progress: Progress | Non
             done += count
             if progress:
                 progress(min(done, total), total)
+
+
+def can_be_asked(place: Place, archive: sqlite3.Connection) -> bool:
+    """Whether there is an index of this archive, be it behind."""
+    try:
+        attach(place, archive)
+    except sqlite3.Error:
+        return False
+    try:
+        version = archive.execute("PRAGMA search.user_version").fetchone()["user_version"]
+        known = archive.execute("SELECT archive FROM search.progress").fetchone()["archive"]
+        return bool(version == VERSION and known == _identity(archive))
+    except (sqlite3.Error, TypeError):
+        return False
+    finally:
+        archive.execute("DETACH search")
 
 
 def attach(place: Place, archive: sqlite3.Connection) -> None:
@@ -162,7 +180,7 @@ def whole(row: Row, lines: Lines) -> Row:
 
 def _open(place: Place, archive: sqlite3.Connection) -> sqlite3.Connection:
     """The index for writing; one that is of another version, of another archive or broken is made anew."""
-    identity = str(archive.execute("SELECT created_at || project AS identity FROM archive").fetchone()["identity"])
+    identity = _identity(archive)
     with Lock(f"{path_of(place)}.lock", LOCK_WAIT):  # many searches may find that there is none
         for _ in range(2):
             os.close(open_private(path_of(place), 0))
@@ -175,6 +193,10 @@ def _open(place: Place, archive: sqlite3.Connection) -> sqlite3.Connection:
             index.close()
             forget(place)
     raise SessionlogError(f"the search index {path_of(place)} cannot be made")
+
+
+def _identity(archive: sqlite3.Connection) -> str:
+    return str(archive.execute("SELECT created_at || project AS identity FROM archive").fetchone()["identity"])
 
 
 def _is_made_for(index: sqlite3.Connection, identity: str) -> bool:

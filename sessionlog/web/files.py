@@ -145,5 +145,4 @@ def relative(archive: Archive, path: str) -> str:
 
 
 async def _is_indexed(archive: Archive) -> bool:
-    job = await search_page.catch_up(archive)
-    return search_page.is_ready(job)
+    return search_page.is_ready(archive, await search_page.catch_up(archive))

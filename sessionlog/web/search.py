@@ -100,7 +100,7 @@ async def page(datasette: Any, request: Any) -> Response:
     catching_up = await asyncio.gather(*(catch_up(archive) for archive in every))
     jobs = dict(zip((archive.name for archive in every), catching_up, strict=True))
     problems = [_problem(archive, jobs[archive.name]) for archive in chosen]
-    ready = {archive.name for archive in every if is_ready(jobs[archive.name])}
+    ready = {archive.name for archive in every if is_ready(archive, jobs[archive.name])}
     behind = [job for archive in chosen if not (job := jobs[archive.name]).is_done]
     answer = await asyncio.to_thread(
         _answer, asked, [a for a in chosen if a.name in ready], [a for a in every if a.name in ready]
@@ -143,11 +143,12 @@ async def catch_up(archive: Archive) -> later.Job[None]:
     return await later.ask(("index", archive.place.db), work)
 
 
-def is_ready(job: later.Job[None]) -> bool:
-    """Whether the index can be asked; one that grows has something in it after the first step."""
+def is_ready(archive: Archive, job: later.Job[None]) -> bool:
+    """Whether the index can be asked, be it behind."""
     if job.is_done:
         return job.future.exception() is None
-    return job.done > 0
+    with closing(archives.connect(archive)) as connection:
+        return index.can_be_asked(archive.place, connection)
 
 
 def _problem(archive: Archive, job: later.Job[None]) -> str | None:
