@@ -14,6 +14,7 @@ from datasette.utils.asgi import Response
 from markupsafe import Markup, escape
 
 from sessionlog import overview, reading, search, terminal, when
+from sessionlog.errors import SessionlogError
 from sessionlog.patience import TookTooLong
 from sessionlog.search import facets, index, words
 from sessionlog.web import archives, later, pages
@@ -24,23 +25,8 @@ SHOWN = 30
 SECONDS = 2.0
 LONGEST_QUESTION = 500
 
-PARAMETERS = (
-    *(
-        "q",
-        "project",
-        "session",
-        "tool",
-        "event",
-        "file",
-        "since",
-        "until",
-        "branch",
-        "agent",
-        "role",
-        "failed",
-        "sort",
-    ),
-)
+FILTERS = ("session", "tool", "event", "file", "branch", "agent", "role")
+PARAMETERS = ("q", "project", *FILTERS, "since", "until", "failed", "sort")
 TIMES = (("", "Any time"), ("24h", "Last 24 hours"), ("7d", "Last 7 days"), ("30d", "Last 30 days"))
 TITLES = {"project": "Project", "role": "Who", "tool": "Tool", "event": "Event", "branch": "Branch"}
 ROLES = {"user": "You", "assistant": "Claude", "tool": "Tools", "system": "Client"}
@@ -64,6 +50,7 @@ class Asked(NamedTuple):
     before: int
     of_archive: str  # where the hit before which to go on was found
     given: dict[str, str]  # parameters of the address, without the place to go on from
+    problem: str  # what of it could not be understood
 
 
 class Group(NamedTuple):
@@ -73,6 +60,24 @@ class Group(NamedTuple):
     session: dict[str, Any]
     title: str
     hits: list[search.Hit]
+
+
+class Value(NamedTuple):
+    """One of the values that hits have."""
+
+    label: str
+    value: str
+    count: str
+    is_set: bool
+
+
+class Facet(NamedTuple):
+    """A filter, and what one can set it to."""
+
+    name: str
+    title: str
+    choices: list[Value]
+    rest: int  # values that are not listed
 
 
 class Answer(NamedTuple):
@@ -93,7 +98,7 @@ async def page(datasette: Any, request: Any) -> Response:
     asked = _asked(request)
     every = list(archives.of(datasette).values())
     chosen = archives.chosen(datasette, [asked.given.get("project", "")])
-    if not asked.text and not any(asked.filters):
+    if not asked.text and not any(asked.filters) and not asked.problem:
         return await pages.render(
             datasette, request, "search", asked=asked, examples=EXAMPLES, **_choices(asked, every)
         )
@@ -116,7 +121,7 @@ async def page(datasette: Any, request: Any) -> Response:
         facets=_facets(asked, answer, every, chosen),
         total=_total(answer, chosen),
         behind=(sum(job.done for job in behind), sum(job.total for job in behind)) if behind else None,
-        problems=[problem for problem in problems if problem],
+        problems=[problem for problem in (asked.problem, *problems) if problem],
         hint=_hint(asked.text),
         link=lambda **changes: pages.address("search", **{**asked.given, **changes}),
         **_choices(asked, every),
@@ -158,27 +163,21 @@ def _problem(archive: Archive, job: later.Job[None]) -> str | None:
 
 def _asked(request: Any) -> Asked:
     args = request.args
-    names = (
-        "project",
-        "session",
-        "tool",
-        "event",
-        "file",
-        "since",
-        "until",
-        "branch",
-        "agent",
-        "role",
-        "failed",
-        "sort",
-    )
-    given = {name: value for name in ("q", *names) if (value := (args.get(name) or "").strip()[:LONGEST_QUESTION])}
-    limits = {name: when.parse(given[name]) for name in ("since", "until") if name in given}
-    plain = {name: given.get(name) for name in ("session", "tool", "event", "file", "branch", "agent", "role")}
+    given = {name: value for name in PARAMETERS if (value := (args.get(name) or "").strip()[:LONGEST_QUESTION])}
+    limits, problem = {}, ""
+    for name in ("since", "until"):
+        text = given.get(name, "")
+        day = "T23:59:59.999" if name == "until" and len(text) == 10 else ""  # a last day is meant as a whole
+        try:
+            limits[name] = when.parse(text + day) if text else None
+        except SessionlogError as error:
+            problem = str(error)
+            del given[name]
+    plain = {name: given.get(name) for name in FILTERS}
     filters = search.Filters(**plain, **limits, failed=bool(given.get("failed")))
     position = re.fullmatch(r"(\d{1,19})-(.*)", args.get("before") or "")
     before, of_archive = (int(position[1]), position[2]) if position else (search.LAST_KEY, "")
-    return Asked(given.get("q", ""), filters, given.get("sort") == "best", before, of_archive, given)
+    return Asked(given.get("q", ""), filters, given.get("sort") == "best", before, of_archive, given, problem)
 
 
 def _answer(asked: Asked, chosen: list[Archive], every: list[Archive]) -> Answer:
@@ -257,42 +256,33 @@ def _number(counts: list[facets.Counts]) -> str:
     return f"{sum(count.total for count in counts):,}{'' if all(count.is_all for count in counts) else '+'}"
 
 
-def _facets(asked: Asked, answer: Answer, every: list[Archive], chosen: list[Archive]) -> list[dict[str, Any]]:
-    """The filters with counts: (label, value, count, whether it is set)."""
+def _facets(asked: Asked, answer: Answer, every: list[Archive], chosen: list[Archive]) -> list[Facet]:
+    """The filters with counts; that of projects only where there are several."""
     shown = []
     current = asked.given.get("project", "")
     if len(every) > 1:
-        projects = [
-            (
-                archive.label,
-                archive.name,
-                f"{count.total:,}{'' if count.is_all else '+'}",
-                len(chosen) == 1 and archive in chosen,
-            )
-            for archive in every
-            if (count := answer.counts.get(archive.name))
-            and (count.total or archive.name == asked.given.get("project"))
+        known = [(archive, answer.counts[archive.name]) for archive in every if archive.name in answer.counts]
+        values = [
+            Value(archive.label, archive.name, _number([count]), archive.name == current)
+            for archive, count in known
+            if count.total or archive.name == current
         ]
-        shown.append({"name": "project", "title": TITLES["project"], "values": projects, "rest": 0})
+        shown.append(Facet("project", TITLES["project"], values, 0))
     counts = [answer.counts[archive.name] for archive in chosen if archive.name in answer.counts]
-    is_all = all(count.is_all for count in counts)
+    more = "" if all(count.is_all for count in counts) else "+"
     for kind in facets.KINDS:
         found: Counter[str] = sum((count.values[kind] for count in counts), Counter())
         current = asked.given.get(kind, "")
         if current and not any(value.lower() == current.lower() for value in found):
             found[current] = 0
+        labels = ROLES if kind == "role" else {}
         values = [
-            (
-                ROLES.get(value, value) if kind == "role" else value,
-                value,
-                f"{number:,}{'' if is_all else '+'}",
-                value.lower() == current.lower(),
-            )
+            Value(labels.get(value, value), value, f"{number:,}{more}", value.lower() == current.lower())
             for value, number in found.most_common()
         ]
-        if values:
-            kept = [value for number, value in enumerate(values) if number < FACET_VALUES or value[3]]
-            shown.append({"name": kind, "title": TITLES[kind], "values": kept, "rest": len(values) - len(kept)})
+        kept = [value for number, value in enumerate(values) if number < FACET_VALUES or value.is_set]
+        if kept:
+            shown.append(Facet(kind, TITLES[kind], kept, len(values) - len(kept)))
     return shown
 
 
