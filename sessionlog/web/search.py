@@ -67,7 +67,7 @@ class Value(NamedTuple):
 
     label: str
     value: str
-    count: str
+    number: str
     is_set: bool
 
 
