@@ -92,23 +92,35 @@ def find(
 
 def scan(place: Place, pattern: re.Pattern[str], filters: Filters = NO_FILTERS) -> Iterator[Hit]:
     """The hits of a pattern, newest first, by looking at everything."""
-
-    def holds(row: Row, is_message: bool) -> bool:
-        document = _document(index.whole(row, lines) if is_message else row, is_message)
-        return (
-            document is not None
-            and all(_has_tag(document, tag) for tag in tags(filters))
-            and any(pattern.search(text) for text in document.fields.values())
-        )
-
     with closing(reading.connect(place)) as archive:
+        is_hit = matcher(archive, pattern, filters)
         lines = Lines(archive)
-        found = (
-            (index.key(row["at"], row["id"]), row, is_message)
-            for row, is_message in _everything(archive, filters)
-            if holds(row, is_message)
-        )
-        yield from _hits(place, archive, found, pattern, filters)
+        for row, is_message in _everything(archive, filters):
+            if hit := is_hit(place, row, is_message, lines):
+                yield hit
+
+
+def matcher(
+    archive: sqlite3.Connection, pattern: re.Pattern[str], filters: Filters
+) -> Callable[[Place, Row, bool, Lines], Hit | None]:
+    """What tells whether a row is a hit of a pattern; of the rows of one call, the first that is."""
+    is_wanted = outside_index(archive, filters)
+    required = tags(filters)
+    calls: set[tuple[str, str]] = set()
+
+    def hit(place: Place, row: Row, is_message: bool, lines: Lines) -> Hit | None:
+        if (row["session_id"], row["tool_use_id"]) in calls or not is_wanted(row):
+            return None
+        document = _document(index.whole(row, lines) if is_message else row, is_message)
+        if document is None or not all(_has_tag(document, tag) for tag in required):
+            return None
+        if not any(pattern.search(text) for text in document.fields.values()):
+            return None
+        if row["tool_use_id"]:
+            calls.add((row["session_id"], row["tool_use_id"]))
+        return Hit(place, row, is_message, *_snippet(document, pattern), index.key(row["at"], row["id"]))
+
+    return hit
 
 
 def merged(streams: Sequence[Iterator[Hit]], best_first: bool = False) -> Iterator[Hit]:

@@ -16,17 +16,19 @@ from markupsafe import Markup, escape
 from sessionlog import overview, reading, search, terminal, when
 from sessionlog.errors import SessionlogError
 from sessionlog.patience import TookTooLong
-from sessionlog.search import facets, index, words
+from sessionlog.search import facets, index, scanning, words
 from sessionlog.web import archives, later, pages
 from sessionlog.web.archives import Archive
 
 SHOWN = 30
 # Whoever asks for a file or a branch may have many hits looked at for few that fit.
 SECONDS = 2.0
+SCAN_SECONDS = 4.0
 LONGEST_QUESTION = 500
 
 FILTERS = ("session", "tool", "event", "file", "branch", "agent", "role")
-PARAMETERS = ("q", "project", *FILTERS, "since", "until", "failed", "sort")
+PARAMETERS = ("q", "project", *FILTERS, "since", "until", "failed", "sort", "mode")
+MODES = (("", "words"), ("exact", "exact text"), ("regex", "regular expression"))
 TIMES = (("", "Any time"), ("24h", "Last 24 hours"), ("7d", "Last 7 days"), ("30d", "Last 30 days"))
 TITLES = {"project": "Project", "role": "Who", "tool": "Tool", "event": "Event", "branch": "Branch"}
 ROLES = {"user": "You", "assistant": "Claude", "tool": "Tools", "system": "Client"}
@@ -51,6 +53,7 @@ class Asked(NamedTuple):
     of_archive: str  # where the hit before which to go on was found
     given: dict[str, str]  # parameters of the address, without the place to go on from
     problem: str  # what of it could not be understood
+    mode: str  # "" for words, else a look at everything: exact or regex
 
 
 class Group(NamedTuple):
@@ -99,9 +102,9 @@ async def page(datasette: Any, request: Any) -> Response:
     every = list(archives.of(datasette).values())
     chosen = archives.chosen(datasette, [asked.given.get("project", "")])
     if not asked.text and not any(asked.filters) and not asked.problem:
-        return await pages.render(
-            datasette, request, "search", asked=asked, examples=EXAMPLES, **_choices(asked, every)
-        )
+        return await pages.render(datasette, request, "search", asked=asked, examples=EXAMPLES, **_choices(asked))
+    if asked.mode:
+        return await _scanned(datasette, request, asked, chosen, every)
     catching_up = await asyncio.gather(*(catch_up(archive) for archive in every))
     jobs = dict(zip((archive.name for archive in every), catching_up, strict=True))
     problems = [_problem(archive, jobs[archive.name]) for archive in chosen]
@@ -124,8 +127,67 @@ async def page(datasette: Any, request: Any) -> Response:
         problems=[problem for problem in (asked.problem, *problems) if problem],
         hint=_hint(asked.text),
         link=lambda **changes: pages.address("search", **{**asked.given, **changes}),
-        **_choices(asked, every),
+        **_choices(asked),
     )
+
+
+async def _scanned(datasette: Any, request: Any, asked: Asked, chosen: list[Archive], every: list[Archive]) -> Response:
+    """What a look at everything finds, as far as it comes in time; the next page goes on from there."""
+    starts = _positions(request.args.get("from") or "")
+    going = [archive for archive in chosen if not starts or archive.name in starts]
+
+    def look(tell: later.Tell) -> list[scanning.Found]:
+        return [
+            scanning.look(
+                archive.place,
+                asked.text,
+                asked.mode == "regex",
+                asked.filters,
+                starts.get(archive.name, scanning.START),
+                SHOWN,
+                SCAN_SECONDS / len(going),
+            )
+            for archive in going
+        ]
+
+    problem, found = asked.problem, []
+    job = await later.ask(("scan", *asked.given.items(), *starts.items()), look)
+    if job.is_done:
+        try:
+            found = job.result
+        except SessionlogError as error:
+            problem = str(error)
+    hits = sorted((hit for one in found for hit in one.hits), key=lambda hit: hit.row["at"] or "", reverse=True)
+    by_file = {archive.place.db: archive for archive in chosen}
+    unfinished = [(archive, one) for archive, one in zip(going, found, strict=False) if one.position]
+    onwards = ",".join(
+        f"{archive.name}:{one.position[0]}:{one.position[1]}" for archive, one in unfinished if one.position
+    )
+    answer = Answer(await asyncio.to_thread(_grouped, hits, by_file), None, {}, False)
+    return await pages.render(
+        datasette,
+        request,
+        "search",
+        asked=asked,
+        answer=answer,
+        highlighted=highlighted,
+        kind=_kind,
+        facets=[],
+        total=f"{len(hits)}{'+' if onwards else ''}",
+        looking=not job.is_done,
+        onwards=onwards,
+        back_to=max((one.back_to for _, one in unfinished), default=""),
+        problems=[problem] if problem else [],
+        hint="",
+        link=lambda **changes: pages.address("search", **{**asked.given, **changes}),
+        **_choices(asked),
+    )
+
+
+def _positions(text: str) -> dict[str, scanning.Position]:
+    """Where to go on in each archive: name:event:message, with commas between."""
+    found = re.findall(r"([^,:]+):(\d{1,19}):(\d{1,19})", text)
+    return {name: (int(event), int(message)) for name, event, message in found}
 
 
 def highlighted(hit: search.Hit) -> Markup:
@@ -176,8 +238,13 @@ def _asked(request: Any) -> Asked:
     plain = {name: given.get(name) for name in FILTERS}
     filters = search.Filters(**plain, **limits, failed=bool(given.get("failed")))
     position = re.fullmatch(r"(\d{1,19})-(.*)", args.get("before") or "")
+    mode = given.get("mode", "") if given.get("mode") in dict(MODES) else ""
+    if "q" in given and not mode and not words.terms(given["q"]):
+        mode = "exact"  # signs alone are in no index
+    if "q" not in given:
+        mode = ""
     before, of_archive = (int(position[1]), position[2]) if position else (search.LAST_KEY, "")
-    return Asked(given.get("q", ""), filters, given.get("sort") == "best", before, of_archive, given, problem)
+    return Asked(given.get("q", ""), filters, given.get("sort") == "best", before, of_archive, given, problem, mode)
 
 
 def _answer(asked: Asked, chosen: list[Archive], every: list[Archive]) -> Answer:
@@ -286,18 +353,16 @@ def _facets(asked: Asked, answer: Answer, every: list[Archive], chosen: list[Arc
     return shown
 
 
-def _choices(asked: Asked, every: list[Archive]) -> dict[str, Any]:
+def _choices(asked: Asked) -> dict[str, Any]:
     """What the form offers."""
     times = list(TIMES)
     since = asked.given.get("since", "")
     if since not in dict(times):
         times.append((since, f"Since {since}"))
-    return {"times": times, "projects": every}
+    return {"times": times, "modes": MODES}
 
 
 def _hint(text: str) -> str:
     if re.search(r"(^|\s)-\w", text):
         return 'A word after - is one that must not occur; put code into double quotes: "ls -la".'
-    if text and not words.terms(text):
-        return "Signs alone are in no index; add a word beside them."
     return ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import re
 import sqlite3
+import time
 from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote, urlsplit
@@ -15,7 +16,7 @@ from browsing import Open, Serve
 
 from sessionlog import projects, reading, search
 from sessionlog.projects import Place
-from sessionlog.search import facets, index
+from sessionlog.search import facets, index, scanning
 
 HOSTILE = '<script>alert(1)</script><img src=x onerror=alert(2)>\x1b[31m\u202eevil "折扣"'
 
@@ -150,6 +151,36 @@ def test_an_index_that_is_behind_answers_and_goes_on(place: Place, serve: Serve,
         held.execute("ROLLBACK")
     page.get_by_text("21 hits").wait_for()
     assert page.locator("[data-later]").count() == 0
+
+
+def test_exact_text_and_regular_expressions(place: Place, serve: Serve, visit: Open) -> None:
+    store(place, bash("echo '});'"), event("UserPromptSubmit", prompt='say "});" 折扣'), bash("ls"))
+    address = serve("--all")
+    page = visit(f"{address}-/search?q={quote('});')}")  # signs alone are looked for as they are
+    page.get_by_text("2 hits").wait_for()
+    assert page.locator("mark").all_inner_texts() == ["});", "});"]
+    page.goto(f"{address}-/search?mode=regex&q={quote('^l.$')}")
+    page.get_by_text("1 hit").wait_for()
+    page.goto(f"{address}-/search?mode=regex&q={quote('(')}")
+    page.get_by_text("is not a regular expression").wait_for()
+
+
+def test_a_look_at_everything_ends_in_time_and_can_be_gone_on_with(place: Place) -> None:
+    store(place, *(bash(f"echo needle{number}" if number % 2 else "ls") for number in range(50)))
+    store(place, event("UserPromptSubmit", prompt="a" * 40 + "b"))
+    seen, position = [], scanning.START
+    while True:
+        found = scanning.look(place, "needle", False, search.Filters(), position, 10, 60)
+        seen += [hit.row["id"] for hit in found.hits]
+        if found.position is None:
+            break
+        position = found.position
+    assert seen == sorted(range(2, 51, 2), reverse=True)
+    assert len(scanning.look(place, r"needle\d", True, search.Filters(tool="Bash"), scanning.START, 99, 60).hits) == 25
+    started = time.monotonic()
+    found = scanning.look(place, "(a+)+$", True, search.Filters(), scanning.START, 10, 1)
+    assert found.hits == [] and found.position == scanning.START
+    assert time.monotonic() - started < 30, "by itself it would take years"
 
 
 def test_counts_are_bounded_and_leave_the_choice(place: Place) -> None:
