@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from contextlib import closing
 from typing import Any, NamedTuple
 
 from datasette.utils.asgi import Response
 
 from sessionlog import files
 from sessionlog.search import index
-from sessionlog.web import archives, pages, plain_diff
+from sessionlog.web import archives, later, pages, plain_diff
 from sessionlog.web import search as search_page
 from sessionlog.web.archives import Archive
 
@@ -107,25 +108,24 @@ async def _file(datasette: Any, request: Any, archive: Archive, path: str) -> Re
 
 async def _line(datasette: Any, request: Any, project: str, path: str, line: str) -> Response:
     chosen = archives.chosen(datasette, [project])
+    indexed = [archive for archive in chosen if await _is_indexed(archive)]
 
-    async def found_in(archive: Archive) -> tuple[list[Shown], bool]:
-        if not await _is_indexed(archive):
-            return [], False
+    def look(tell: later.Tell) -> tuple[list[Shown], bool]:
+        shown: list[Shown] = []
+        is_all = len(indexed) == len(chosen)
+        for archive in indexed:
+            with closing(archives.connect(archive)) as connection:
+                index.attach(archive.place, connection)
+                found, all_of_it = files.of_line(connection, line, path=path, limit=SHOWN)
+                is_all = is_all and all_of_it
+                for what, change in found:
+                    changed = files.path_of_input(change.call.input)
+                    shown.append(Shown(change, archive, changed, plain_diff.of(change.call), what))
+        shown.sort(key=lambda one: one.change.at, reverse=True)
+        return shown[:SHOWN], is_all and len(shown) <= SHOWN
 
-        def ask(connection: sqlite3.Connection) -> tuple[list[Shown], bool]:
-            index.attach(archive.place, connection)
-            found, is_all = files.of_line(connection, line, path=path, limit=SHOWN)
-            shown = []
-            for what, change in found:
-                changed = files.path_of_input(change.call.input)
-                shown.append(Shown(change, archive, changed, plain_diff.of(change.call), what))
-            return shown, is_all
-
-        return await archives.read(archive, ask)
-
-    answers = await asyncio.gather(*map(found_in, chosen))
-    shown = [one for answer, _ in answers for one in answer]
-    shown.sort(key=lambda one: one.change.at, reverse=True)
+    job = await later.ask(("line", project, path, line), look)
+    shown, is_all = job.result if job.is_done else ([], False)
     return await pages.render(
         datasette,
         request,
@@ -134,8 +134,9 @@ async def _line(datasette: Any, request: Any, project: str, path: str, line: str
         path=path,
         project=project,
         relative=relative,
-        shown=shown[:SHOWN],
-        is_all=all(is_all for _, is_all in answers) and len(shown) <= SHOWN,
+        shown=shown,
+        is_all=is_all,
+        looking=not job.is_done,
     )
 
 

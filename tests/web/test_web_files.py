@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from contextlib import closing
+from pathlib import Path
 from urllib.parse import quote
 
 from archives import call, event, store
 from browsing import Open, Serve
 
-from sessionlog import files, reading
+from sessionlog import files, reading, transcripts
 from sessionlog.projects import Place
 from sessionlog.search import index
+from tests import transcript_files as made
 
 HOSTILE = "/w/<img src=x onerror=alert(1)>\u202e.py"
 
@@ -96,3 +98,18 @@ def test_what_has_no_column_for_its_file_is_found_by_the_index(place: Place) -> 
         found, is_all = files.of_line(archive, "print(total)")
         assert [what for what, _ in found] == ["added"] and is_all
         assert files.of_line(archive, "print(total)", path="/w/other.py") == ([], True)
+
+
+def test_sessions_that_no_hook_saw_count_too(home: Path) -> None:
+    made.recorded(home)
+    transcripts.run()
+    with closing(reading.connect(made.shop())) as archive:
+        index.catch_up(made.shop(), archive)
+        index.attach(made.shop(), archive)
+        listed = {file.path: file for file in files.only_in_transcripts(archive)}
+        assert listed["/home/dev/shop/hello.py"].changes == 3
+        changes = list(files.changes(archive, files.history(archive, "/home/dev/shop/hello.py", indexed=True)))
+        assert [change.call.name for change in changes] == ["Edit", "Edit", "Write"]
+        assert all(change.name.startswith("m") and change.prompt for change in changes)
+        found, _ = files.of_line(archive, "x = 1")
+        assert [what for what, _ in found] == ["removed", "added"]

@@ -9,7 +9,27 @@ function made(name, attributes, ...children) {
   return element;
 }
 
+// What a screen reader should say of fields that have no label of their own.
+const LABELS = {
+  "[name^=_filter_column]": "Column",
+  "[name^=_filter_op]": "Comparison",
+  "[name^=_filter_value]": "Value",
+  "[name=_sort]": "Sort by",
+  ".CodeMirror textarea": "SQL",
+};
+
+function label() {
+  document.documentElement.lang = "en";
+  for (const [selector, text] of Object.entries(LABELS)) {
+    for (const field of document.querySelectorAll(selector)) field.setAttribute("aria-label", text);
+  }
+  for (const box of document.querySelectorAll(".column-descriptions, .table-wrapper, pre")) box.tabIndex = 0;
+}
+
+addEventListener("load", () => setTimeout(label)); // the editor is made when all else is there
+
 addEventListener("DOMContentLoaded", () => {
+  label();
   const links = [...document.querySelectorAll(".nav-menu-inner a")];
   if (!links.length) return;
   const nav = made("nav", { "aria-label": "Pages" });
