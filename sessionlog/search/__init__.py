@@ -6,7 +6,7 @@ import heapq
 import itertools
 import re
 import sqlite3
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
@@ -88,6 +88,13 @@ def find(
             find_rows = _best if best_first else _newest
             found = find_rows(archive, groups, filters, before)
             yield from _hits(place, archive, found, words.pattern(groups), filters)
+
+
+def hits_of(place: Place, question: str, documents: Iterable[Row]) -> list[Hit]:
+    """The hits that these documents of the index are."""
+    with closing(reading.connect(place)) as archive:
+        pattern = words.pattern(words.terms(question))
+        return list(_hits(place, archive, _rows(archive, documents), pattern, NO_FILTERS))
 
 
 def scan(place: Place, pattern: re.Pattern[str], filters: Filters = NO_FILTERS) -> Iterator[Hit]:
@@ -175,6 +182,10 @@ def _by_index(
         f"WHERE words MATCH ? AND words.rowid >= ? AND words.rowid < ? ORDER BY {order}",
         (expression, *key_range(filters, before)),
     )
+    return _rows(archive, documents)
+
+
+def _rows(archive: sqlite3.Connection, documents: Iterable[Row]) -> Iterator[Found]:
     for document in documents:
         is_message = document["event_id"] is None
         table, row_id = ("messages", document["message_id"]) if is_message else ("events", document["event_id"])

@@ -28,6 +28,7 @@ class Counts(NamedTuple):
     is_all: bool  # else there are more than were counted
     values: dict[str, Counter[str]]
     failed: int
+    newest: list[Row]  # what was counted, as the index knows it: key, event_id, message_id
 
 
 def count(place: Place, question: str, filters: search.Filters, limit: int = LIMIT) -> Counts:
@@ -43,7 +44,7 @@ def count(place: Place, question: str, filters: search.Filters, limit: int = LIM
                 others: dict[str, Any] = {kind: None}
                 of_kind, _ = _newest(archive, groups, filters._replace(**others), limit)
             values[kind] = Counter(row[kind] for row in of_kind if row[kind])
-    return Counts(len(rows), is_all, values, sum(row["failed"] for row in rows))
+    return Counts(len(rows), is_all, values, sum(row["failed"] for row in rows), rows)
 
 
 def _newest(
@@ -81,6 +82,7 @@ def _branch(archive: sqlite3.Connection, session_id: str) -> str | None:
 
 _LIGHT = """
 SELECT
+    hit.key, hit.event_id, hit.message_id,
     hit.event_id IS NULL AS is_message,
     coalesce(events.session_id, messages.session_id) AS session_id,
     coalesce(events.event, messages.kind) AS event,
@@ -90,7 +92,7 @@ SELECT
     messages.role,
     coalesce(messages.is_error, 0) AS failed
 FROM (
-    SELECT event_id, message_id
+    SELECT words.rowid AS key, event_id, message_id
     FROM search.words AS words JOIN search.documents AS documents ON documents.key = words.rowid
     WHERE words MATCH ? AND words.rowid >= ? AND words.rowid < ? ORDER BY words.rowid DESC LIMIT ?
 ) AS hit

@@ -13,23 +13,18 @@ from typing import Any, NamedTuple
 from datasette.utils.asgi import Response
 from markupsafe import Markup, escape
 
-from sessionlog import overview, reading, search, terminal, when
+from sessionlog import overview, reading, search, terminal
 from sessionlog.errors import SessionlogError
 from sessionlog.patience import TookTooLong
-from sessionlog.search import facets, index, scanning, words
-from sessionlog.web import archives, later, pages
+from sessionlog.search import facets, index, scanning
+from sessionlog.web import archives, later, pages, question
 from sessionlog.web.archives import Archive
+from sessionlog.web.question import Asked
 
 SHOWN = 30
 # Whoever asks for a file or a branch may have many hits looked at for few that fit.
 SECONDS = 2.0
 SCAN_SECONDS = 4.0
-LONGEST_QUESTION = 500
-
-FILTERS = ("session", "tool", "event", "file", "branch", "agent", "role")
-PARAMETERS = ("q", "project", *FILTERS, "since", "until", "failed", "sort", "mode")
-MODES = (("", "words"), ("exact", "exact text"), ("regex", "regular expression"))
-TIMES = (("", "Any time"), ("24h", "Last 24 hours"), ("7d", "Last 7 days"), ("30d", "Last 30 days"))
 TITLES = {"project": "Project", "role": "Who", "tool": "Tool", "event": "Event", "branch": "Branch"}
 ROLES = {"user": "You", "assistant": "Claude", "tool": "Tools", "system": "Client"}
 FACET_VALUES = 12
@@ -41,19 +36,6 @@ EXAMPLES = (
     ("timeout OR retry", "one or the other"),
     ("threading.Lock", "identifiers, and their parts"),
 )
-
-
-class Asked(NamedTuple):
-    """The question, as the address holds it."""
-
-    text: str
-    filters: search.Filters
-    best_first: bool
-    before: int
-    of_archive: str  # where the hit before which to go on was found
-    given: dict[str, str]  # parameters of the address, without the place to go on from
-    problem: str  # what of it could not be understood
-    mode: str  # "" for words, else a look at everything: exact or regex
 
 
 class Group(NamedTuple):
@@ -98,11 +80,13 @@ def routes(datasette: Any) -> list[tuple[str, Any]]:
 
 async def page(datasette: Any, request: Any) -> Response:
     """Hits, or, while nothing is asked, what one can ask."""
-    asked = _asked(request)
+    asked = question.of(request)
     every = list(archives.of(datasette).values())
     chosen = archives.chosen(datasette, [asked.given.get("project", "")])
     if not asked.text and not any(asked.filters) and not asked.problem:
-        return await pages.render(datasette, request, "search", asked=asked, examples=EXAMPLES, **_choices(asked))
+        return await pages.render(
+            datasette, request, "search", asked=asked, examples=EXAMPLES, **question.choices(asked)
+        )
     if asked.mode:
         return await _scanned(datasette, request, asked, chosen, every)
     catching_up = await asyncio.gather(*(catch_up(archive) for archive in every))
@@ -127,7 +111,7 @@ async def page(datasette: Any, request: Any) -> Response:
         problems=[problem for problem in (asked.problem, *problems) if problem],
         hint=_hint(asked.text),
         link=lambda **changes: pages.address("search", **{**asked.given, **changes}),
-        **_choices(asked),
+        **question.choices(asked),
     )
 
 
@@ -180,7 +164,7 @@ async def _scanned(datasette: Any, request: Any, asked: Asked, chosen: list[Arch
         problems=[problem] if problem else [],
         hint="",
         link=lambda **changes: pages.address("search", **{**asked.given, **changes}),
-        **_choices(asked),
+        **question.choices(asked),
     )
 
 
@@ -223,64 +207,71 @@ def _problem(archive: Archive, job: later.Job[None]) -> str | None:
     return f"{archive.label} cannot be searched: {error}" if error else None
 
 
-def _asked(request: Any) -> Asked:
-    args = request.args
-    given = {name: value for name in PARAMETERS if (value := (args.get(name) or "").strip()[:LONGEST_QUESTION])}
-    limits, problem = {}, ""
-    for name in ("since", "until"):
-        text = given.get(name, "")
-        day = "T23:59:59.999" if name == "until" and len(text) == 10 else ""  # a last day is meant as a whole
-        try:
-            limits[name] = when.parse(text + day) if text else None
-        except SessionlogError as error:
-            problem = str(error)
-            del given[name]
-    plain = {name: given.get(name) for name in FILTERS}
-    filters = search.Filters(**plain, **limits, failed=bool(given.get("failed")))
-    position = re.fullmatch(r"(\d{1,19})-(.*)", args.get("before") or "")
-    mode = given.get("mode", "") if given.get("mode") in dict(MODES) else ""
-    if "q" in given and not mode and not words.terms(given["q"]):
-        mode = "exact"  # signs alone are in no index
-    if "q" not in given:
-        mode = ""
-    before, of_archive = (int(position[1]), position[2]) if position else (search.LAST_KEY, "")
-    return Asked(given.get("q", ""), filters, given.get("sort") == "best", before, of_archive, given, problem, mode)
-
-
 def _answer(asked: Asked, chosen: list[Archive], every: list[Archive]) -> Answer:
+    counts = {archive.name: facets.count(archive.place, asked.text, asked.filters) for archive in every}
     by_file = {archive.place.db: archive for archive in chosen}
+    cut = False
+    hits = None if asked.best_first else _counted(asked, chosen, counts)
+    if hits is None:
+        hits, cut = _looked_up(asked, chosen)
+    more = None
+    if len(hits) > SHOWN and not asked.best_first:
+        more = f"{hits[SHOWN - 1].key}-{by_file[hits[SHOWN - 1].place.db].name}"
+    return Answer(_grouped(hits[:SHOWN], by_file), more, counts, cut)
+
+
+def _counted(asked: Asked, chosen: list[Archive], counts: dict[str, facets.Counts]) -> list[search.Hit] | None:
+    """The next hits, if they are among those that were counted: then the index need not be asked again."""
+    pool = [
+        (document["key"], archive.name, document)
+        for archive in chosen
+        for document in counts[archive.name].newest
+        if document["key"] < question.before(asked, archive.name)
+    ]
+    pool.sort(key=lambda found: (-found[0], found[1]))
+    # Below this moment there may be hits that were not counted.
+    known_from = max((_known_from(counts[archive.name]) for archive in chosen), default=0)
+    wanted = [found for found in pool if found[0] >= known_from][: SHOWN + 1]
+    if known_from and len(wanted) <= SHOWN:
+        return None
+    hits = []
+    for archive in chosen:
+        documents = [document for _, name, document in wanted if name == archive.name]
+        hits += search.hits_of(archive.place, asked.text, documents)
+    names = {archive.place.db: archive.name for archive in chosen}
+    return sorted(hits, key=lambda hit: (-hit.key, names[hit.place.db]))
+
+
+def _known_from(counts: facets.Counts) -> int:
+    if counts.is_all:
+        return 0
+    return int(counts.newest[-1]["key"]) if counts.newest else search.LAST_KEY
+
+
+def _looked_up(asked: Asked, chosen: list[Archive]) -> tuple[list[search.Hit], bool]:
+    """The next hits, and whether looking for them took too long."""
     streams = [
         search.find(
             archive.place,
             asked.text,
             asked.filters,
             best_first=asked.best_first,
-            before=_before(asked, archive),
+            before=question.before(asked, archive.name),
             as_it_is=True,
             seconds=SECONDS,
         )
         for archive in chosen
     ]
     hits: list[search.Hit] = []
-    cut = False
     try:
         for hit in itertools.islice(search.merged(streams, asked.best_first), SHOWN + 1):
             hits.append(hit)
     except TookTooLong:
-        cut = True
+        return hits, True
     finally:
         for stream in streams:
             stream.close()
-    more = None
-    if len(hits) > SHOWN and not asked.best_first:
-        more = f"{hits[SHOWN - 1].key}-{by_file[hits[SHOWN - 1].place.db].name}"
-    counts = {archive.name: facets.count(archive.place, asked.text, asked.filters) for archive in every}
-    return Answer(_grouped(hits[:SHOWN], by_file), more, counts, cut)
-
-
-def _before(asked: Asked, archive: Archive) -> int:
-    """Where to go on: hits of the same moment come in the order of their archives' names."""
-    return asked.before + (asked.before < search.LAST_KEY and archive.name > asked.of_archive)
+    return hits, False
 
 
 def _grouped(hits: Iterable[search.Hit], by_file: dict[str, Archive]) -> list[Group]:
@@ -351,15 +342,6 @@ def _facets(asked: Asked, answer: Answer, every: list[Archive], chosen: list[Arc
         if kept:
             shown.append(Facet(kind, TITLES[kind], kept, len(values) - len(kept)))
     return shown
-
-
-def _choices(asked: Asked) -> dict[str, Any]:
-    """What the form offers."""
-    times = list(TIMES)
-    since = asked.given.get("since", "")
-    if since not in dict(times):
-        times.append((since, f"Since {since}"))
-    return {"times": times, "modes": MODES}
 
 
 def _hint(text: str) -> str:

@@ -108,7 +108,7 @@ def test_any_text_is_a_question(place: Place, other: Place, serve: Serve, visit:
     parts = urlsplit(address)
     assert parts.hostname
     for question in QUESTIONS:
-        for more in ("", "&sort=best", "&tool=%22&role=x&file=[&branch=%27&before=9-x&failed=1"):
+        for more in ("", "&sort=best", "&tool=%22&role=x&file=[&branch=%27&before=9999999999999999999-x&failed=1"):
             connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=20)
             connection.request("GET", f"/-/search?q={quote(question)}{more}")
             response = connection.getresponse()
