@@ -18,7 +18,22 @@ else:
     except ImportError:  # Windows
         import os
 
-__all__ = ["connect", "encode_ascii", "encode_json", "getenv", "os", "parse_json", "sqlite_error", "utc_text"]
+try:
+    from _blake2 import blake2b
+except ImportError:
+    from hashlib import blake2b
+
+__all__ = [
+    "blake2b",
+    "connect",
+    "encode_ascii",
+    "encode_json",
+    "getenv",
+    "os",
+    "parse_json",
+    "sqlite_error",
+    "utc_text",
+]
 
 
 def getenv(name: str) -> str:

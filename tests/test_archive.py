@@ -22,7 +22,7 @@ def test_every_migration_has_its_number_and_the_hook_knows_the_last() -> None:
 def test_the_columns_of_the_table_are_those_of_the_record(hook: Hook, place: projects.Place) -> None:
     hook(prompt("x"))
     columns = [row["name"] for row in rows(place, "PRAGMA table_info(events)")]
-    assert columns == ["id", *event.COLUMNS]
+    assert columns == ["id", *event.COLUMNS, "hash", "salt"]
 
 
 @pytest.mark.parametrize("version", range(archive.SCHEMA_VERSION))

@@ -39,6 +39,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "stats": ("stats", "Count sessions, prompts, tools, failures, files, tokens and cost."),
     "tail": ("tail", "Print the last events, and follow new ones."),
     "uninstall": ("uninstall", "Take the hooks out of the settings; the archive stays."),
+    "verify": ("verify", "Find what was changed, removed or inserted in the archive behind its back."),
     "validate": ("validate", "Check the hooks in settings files and plugins."),
 }
 
