@@ -74,7 +74,7 @@ class Notebook:
 
 def begin(connection: sqlite3.Connection) -> None:
     """The note of the migration: from here on, events have hashes."""
-    last, events = connection.execute("SELECT last_event, (SELECT count(*) FROM events) FROM archive").fetchone()
+    last, events = connection.execute("SELECT max(id), count(*) FROM events").fetchone()
     if events:
         _add_note(connection, "migration", events, unchained_until=last)
 

@@ -21,7 +21,10 @@ else:
 try:
     from _blake2 import blake2b
 except ImportError:
-    from hashlib import blake2b
+    import hashlib
+
+    # Without it nothing can be chained, and events wait in the spool.
+    blake2b = getattr(hashlib, "blake2b", None)  # type: ignore[misc,assignment]
 
 __all__ = [
     "blake2b",

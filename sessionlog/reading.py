@@ -67,7 +67,7 @@ def connect(place: Place) -> sqlite3.Connection:
         if version > archive.SCHEMA_VERSION:
             raise SessionlogError(f"{place.db} was written by a newer sessionlog; upgrade sessionlog to read it")
         connection.execute("SELECT project FROM archive")
-    except (sqlite3.DatabaseError, SessionlogError) as error:
+    except (sqlite3.DatabaseError, UnicodeDecodeError, SessionlogError) as error:  # damaged names, told by SQLite
         connection.close()
         if isinstance(error, SessionlogError):
             raise

@@ -86,7 +86,7 @@ class Check:
                 for finding in self._all(connection, progress):
                     self.found += 1
                     yield finding
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # a damaged message of SQLite's own
             raise SessionlogError(
                 f"{self.place.db} cannot be read to its end ({error}): the file itself is damaged. "
                 f"`sqlite3 {self.place.db} .recover | sqlite3 recovered.db` saves what can be read"
@@ -172,10 +172,13 @@ class Check:
                 digest = entries[0][0] or digest
             last = self._last.get(session_id)
             if stored is None:
-                if event_id > self._unchained_until:
-                    yield Finding("inserted", f"event {event_id}", _text(session_id), "has no hash, or lost it")
-                self.unsealed += changed != event_id
                 self.sessions.add(session_id)
+                if event_id <= self._unchained_until:
+                    self.unsealed += changed != event_id
+                else:
+                    yield Finding("inserted", f"event {event_id}", _text(session_id), "has no hash, or lost it")
+                    before = self._before(session_id)
+                    self._last[session_id] = (event_id, (*before, archive.link(before[0], digest).encode()))
             elif last and archive.link(last[1][0], digest).encode() == stored:
                 self._last[session_id] = (event_id, (stored,))
             else:
@@ -185,7 +188,7 @@ class Check:
         """An event that does not stand on the hash before it, or is the first of its session."""
         event_id, session_id, stored = row[0], row[_SESSION_AT], _bytes(row[-1])
         self.sessions.add(session_id)
-        before = last[1] if last else (b"", *self._starts.get(session_id, ()))
+        before = self._before(session_id)
         if stored in (archive.link(link, digest).encode() for link in (*before, *self._strays)):
             self._last[session_id] = (event_id, (stored,))
             return
@@ -203,11 +206,10 @@ class Check:
         """The end of each session is where its row says."""
         heads = dict(connection.execute("SELECT session_id, chain FROM sessions").fetchall())
         for session_id in self._wanted or sorted(heads.keys() | self.sessions, key=str):
-            last, head = self._last.get(session_id), heads.get(session_id)
-            ends = last[1] if last else (None, *self._starts.get(session_id, ()))
+            last, head = self._last.get(session_id), heads.get(session_id) or b""
             if session_id not in heads:
                 yield Finding("removed", "session", _text(session_id), "has events, and no row in `sessions`")
-            elif head not in ends and head not in self._strays:
+            elif head not in self._before(session_id) and head not in self._strays:
                 missing = self._claim(last[0] if last else 0, 1 << 63)
                 for ids in missing:
                     yield Finding("removed", _events(ids), _text(session_id), "missing: the session does not end so")
@@ -234,6 +236,10 @@ class Check:
             if row is None or (_text(row[0]), row[1]) != (head.session, head.hash.encode()):
                 kind, text = ("removed", "is missing") if row is None else ("changed", "has another hash now")
                 yield Finding(kind, f"event {head.event}", head.session, f"the head that was kept: it {text}")
+
+    def _before(self, session_id: bytes) -> tuple[bytes, ...]:
+        """What the next event of a session may stand on. A session that was pruned and goes on begins anew."""
+        return self._last[session_id][1] if session_id in self._last else (b"", *self._starts.get(session_id, ()))
 
     def _changed(self, row: tuple[Any, ...], text: str) -> Finding:
         return Finding("changed", f"event {row[0]}", _text(row[_SESSION_AT]), text)
@@ -305,7 +311,8 @@ def _changes(connection: sqlite3.Connection) -> Iterator[tuple[float, list[tuple
 
 
 def _gaps(connection: sqlite3.Connection, last_event: int) -> Iterator[tuple[int, int]]:
-    if _one(connection, "SELECT count(*) FROM events") == _one(connection, "SELECT max(id) FROM events") == last_event:
+    ends = connection.execute("SELECT (SELECT min(id) FROM events), (SELECT max(id) FROM events)").fetchone()
+    if ends == (1, last_event) and _one(connection, "SELECT count(*) FROM events") == last_event:
         return  # as in most archives, and many times faster
     expected = 1
     for (event_id,) in connection.execute("SELECT id FROM events WHERE id > 0 ORDER BY id"):
