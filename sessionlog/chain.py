@@ -15,9 +15,6 @@ from contextlib import contextmanager
 from sessionlog import archive
 from sessionlog.lean import blake2b, utc_text
 
-# Random or made of hashes: no text that could hold a secret.
-COLUMNS = ("hash", "salt", "chain", "last_note")
-
 # The columns of a note that its hash covers, together with what it says of single events.
 NOTE = ("id", "at", "command", "user", "events", "session_id", "removed", "chain", "unchained_until")
 
@@ -91,6 +88,11 @@ def note_link(chain: str | bytes | None, note: tuple[object, ...], changes: Iter
     for change in changes:
         about_events.update(archive.digest(tuple(change)))
     return archive.link(chain, archive.digest((*note, about_events.digest())))
+
+
+def is_link(column: str, value: str) -> bool:
+    """Whether this is a hash or a salt of the chain, which holds no secret, whatever it looks like."""
+    return column in ("hash", "salt", "chain", "last_note") and not value.strip("0123456789abcdef")
 
 
 def as_ranges(ids: Iterable[int]) -> str:

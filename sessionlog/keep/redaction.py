@@ -201,10 +201,12 @@ def _sweep(
 def _clean_row(table: str, row: dict[str, Any], rules: GivenRules) -> dict[str, Any]:
     if not rules.suspects(_all_text(row).encode("utf-8", "surrogateescape")):
         return row
-    names = [name for name in row if name not in chain.COLUMNS]
+    names = list(row)
     if table == "events" and (whole := _clean_event(row, rules)):
-        row, names = whole, ["session_id", "event", "at", "via"]  # what may not be of the payload
-    return {**row, **{name: rules.cleaned(row[name]) for name in names if isinstance(row[name], str)}}
+        # What may not be of the payload.
+        row, names = whole, ["session_id", "event", "at", "via", "hash", "salt"]
+    texts = [name for name in names if isinstance(row[name], str) and not chain.is_link(name, row[name])]
+    return {**row, **{name: rules.cleaned(row[name]) for name in texts}}
 
 
 def _clean_event(row: dict[str, Any], rules: GivenRules) -> dict[str, Any] | None:
