@@ -63,6 +63,12 @@ def ask(*words: str) -> Result:
     return done
 
 
+@pytest.fixture(autouse=True)
+def one_transaction(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine too, what a test removes is one note."""
+    monkeypatch.setattr("sessionlog.keep.turns.HOLD", 60)
+
+
 @pytest.fixture
 def three(place: projects.Place) -> projects.Place:
     """Three sessions that took turns: s0 has the events 1, 4, 7, …"""
@@ -378,8 +384,8 @@ def test_prune(three: projects.Place, hook: Hook) -> None:
     kept = verify.heads(three)
     prune.run(prune.plan(three, prune.Which(named=frozenset({"s0", "s2"}))))
     assert findings(three, heads=kept) == []
-    (first, second) = rows(three, "SELECT * FROM chain_notes")
-    assert (first["session_id"], first["removed"], first["events"]) == ("s0", "1,4,7,10,13", 5) or second
+    notes = {note["session_id"]: (note["removed"], note["events"]) for note in rows(three, "SELECT * FROM chain_notes")}
+    assert notes == {"s0": ("1,4,7,10,13", 5), "s2": ("3,6,9,12,15", 5)}
     hook(prompt("the session goes on", "s2"))
     assert findings(three) == []
     prune.run(prune.plan(three, prune.Which(named=frozenset({"s1", "s2"}))))
