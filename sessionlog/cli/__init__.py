@@ -87,6 +87,12 @@ def main() -> None:
     except BrokenPipeError:
         # `sessionlog show … | head`: the reader left, which is no error. Python would complain again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except Exception as error:  # a full or read-only disk, a damaged archive, or a mistake of ours
+        if "--debug" in sys.argv:
+            raise
+        click.secho(f"Error: {type(error).__name__}: {safe(str(error))}", fg="red", err=True)
+        click.echo("`sessionlog --debug …` shows where it happened.", err=True)
+        sys.exit(1)
 
 
 def example(*lines: str) -> Callable[[click.Command], click.Command]:
