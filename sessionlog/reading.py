@@ -10,7 +10,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sessionlog import archive, event, migrate, projects, spool
+from sessionlog import archive, event, migrate, projects, read_only, spool
 from sessionlog.errors import SessionlogError
 from sessionlog.lean import getenv
 from sessionlog.projects import Place
@@ -209,7 +209,7 @@ def as_json(row: Row) -> Row:
 
 
 def _open_read_only(db: str) -> sqlite3.Connection:
-    return sqlite3.connect(f"{Path(os.path.abspath(db)).as_uri()}?mode=ro", uri=True)
+    return sqlite3.connect(read_only.uri(db), uri=True)
 
 
 def _version(place: Place) -> int:

@@ -11,9 +11,9 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
-from pathlib import Path
 from typing import Any, NamedTuple
 
+from sessionlog import read_only
 from sessionlog.errors import SessionlogError
 from sessionlog.locks import Lock, open_private
 from sessionlog.projects import Place
@@ -82,7 +82,7 @@ def catch_up(place: Place, archive: sqlite3.Connection, progress: Progress | Non
 
 def attach(place: Place, archive: sqlite3.Connection) -> None:
     """Make the index a part of a read-only connection, under the name `search`."""
-    archive.execute("ATTACH ? AS search", (f"{Path(path_of(place)).absolute().as_uri()}?mode=ro",))
+    archive.execute("ATTACH ? AS search", (read_only.uri(path_of(place)),))
 
 
 def document_of_event(row: Row) -> Document | None:

@@ -62,7 +62,10 @@ class Disk:
 
     def mount(self, options: str) -> None:
         done = subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(self.folder)], capture_output=True, text=True, check=False
+            ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(self.folder)],
+            capture_output=True,
+            text=True,
+            check=False,
         )
         if done.returncode:
             pytest.skip("a file system can only be mounted by root; try: unshare -rm pytest tests/faults")

@@ -36,12 +36,25 @@ def table() -> list[str]:
     """The book as text, a fault a line."""
     heads = ("fault", "times", "kept", "lost", "blocked", "")
     lines = [
-        (name, str(line.times), str(line.kept), str(line.lost), str(line.blocked), "; ".join(dict.fromkeys(line.remarks)))
+        (
+            name,
+            str(line.times),
+            str(line.kept),
+            str(line.lost),
+            str(line.blocked),
+            "; ".join(dict.fromkeys(line.remarks)),
+        )
         for name, line in BOOK.items()
     ]
     widths = [max(len(row[column]) for row in (heads, *lines)) for column in range(5)]
     return [
-        "  ".join([row[0].ljust(widths[0]), *(text.rjust(width) for text, width in zip(row[1:5], widths[1:], strict=True)), row[5]]).rstrip()
+        "  ".join(
+            [
+                row[0].ljust(widths[0]),
+                *(text.rjust(width) for text, width in zip(row[1:5], widths[1:], strict=True)),
+                row[5],
+            ]
+        ).rstrip()
         for row in (heads, *lines)
     ]
 
@@ -91,7 +104,13 @@ class Fault:
         return done
 
     def judge(
-        self, payload: dict[str, Any], code: int | None, stdout: bytes, stderr: bytes, seconds: float, killed: bool = False
+        self,
+        payload: dict[str, Any],
+        code: int | None,
+        stdout: bytes,
+        stderr: bytes,
+        seconds: float,
+        killed: bool = False,
     ) -> None:
         """Enter what became of a hook."""
         with self._lock:
