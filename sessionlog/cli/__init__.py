@@ -91,9 +91,14 @@ def main() -> None:
     except Exception as error:  # a full or read-only disk, a damaged archive, or a mistake of ours
         if "--debug" in sys.argv:
             raise
-        click.secho(f"Error: {type(error).__name__}: {safe(str(error))}", fg="red", err=True)
-        click.echo("`sessionlog --debug …` shows where it happened.", err=True)
+        click.secho(f"Error: {safe(_in_words(error))}", fg="red", err=True)
         sys.exit(1)
+
+
+def _in_words(error: Exception) -> str:
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        return f"{os.fsdecode(error.filename)}: {error.strerror}"
+    return f"{type(error).__name__}: {error}\n`sessionlog --debug …` shows where it happened."
 
 
 def example(*lines: str) -> Callable[[click.Command], click.Command]:
