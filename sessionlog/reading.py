@@ -209,6 +209,8 @@ def as_json(row: Row) -> Row:
 
 
 def _open_read_only(db: str) -> sqlite3.Connection:
+    if not os.path.isfile(db):  # whoever opens a pipe waits for somebody to write to it
+        raise SessionlogError(f"{db} is not a file")
     return sqlite3.connect(read_only.uri(db), uri=True)
 
 
@@ -216,5 +218,5 @@ def _version(place: Place) -> int:
     try:
         with closing(_open_read_only(place.db)) as connection:
             return int(connection.execute("PRAGMA user_version").fetchone()[0])
-    except sqlite3.Error:
+    except (sqlite3.Error, SessionlogError):
         return archive.SCHEMA_VERSION  # not outdated but unreadable: `connect` says so

@@ -150,14 +150,18 @@ def _transcripts(_place: projects.Place, home: Path) -> None:
 
 
 def _archived_transcript(_place: projects.Place, home: Path) -> None:
-    made.transcript(home, *(made.line("".join(map(chr, range(97, 123))) * 400, "big") for _ in range(600)), session_id="big")
+    made.transcript(
+        home, *(made.line("".join(map(chr, range(97, 123))) * 400, "big") for _ in range(600)), session_id="big"
+    )
     assert sessionlog("import").returncode == 0
     shutil.move(home / ".claude", home / "before")
 
 
 def _events(place: projects.Place, _home: Path) -> Any:
     events = rows(place, "SELECT * FROM events WHERE session_id <> 's1' ORDER BY id")
-    return [re.sub(r"\[redacted:value:\w+\]", "[redacted]", str(row)) for row in events]  # each copy has a key of its own
+    return [
+        re.sub(r"\[redacted:value:\w+\]", "[redacted]", str(row)) for row in events
+    ]  # each copy has a key of its own
 
 
 def _messages(_place: projects.Place, home: Path) -> Any:
