@@ -21,6 +21,11 @@ from tests.test_hook import tool
 BOUND = 10.0
 
 
+def _bound() -> float:
+    """Where there is more to do than the machine can, a hook takes longer for no fault of its own."""
+    return BOUND * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+
+
 class Line:
     """One fault in the table."""
 
@@ -117,7 +122,7 @@ class Fault:
             self.line.times += 1
             if stderr:
                 self.said.append(stderr.decode(errors="replace"))
-            if stdout or seconds > BOUND or not (code in (0, 1) or killed):
+            if stdout or seconds > _bound() or not (code in (0, 1) or killed):
                 self.line.blocked += 1
                 raise AssertionError(f"a session was blocked: exit {code} after {seconds:.1f} s, {stdout!r} {stderr!r}")
             if code == 0:

@@ -165,12 +165,12 @@ def locked(place: projects.Place, how: str) -> Iterator[None]:
         process.communicate()
 
 
-@pytest.mark.fault("database locked for 60 s (or for 12 hooks)")
+@pytest.mark.fault("database locked (60 s with --faults-times 2)")
 def test_a_locked_database_stops_nobody(fault: Fault, times: int) -> None:
     fault.hook()
     until = time.monotonic() + (60 if times > 1 else 0)
     with locked(fault.place, "IMMEDIATE"):
-        fault.hooks(12, at_once=1)
+        fault.hooks(6, at_once=1)
         while time.monotonic() < until:
             fault.hooks(8)
         fault.is_told("waits in", "events wait in")

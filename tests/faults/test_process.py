@@ -79,6 +79,21 @@ def test_a_closed_stdin_ends_with_1(fault: Fault) -> None:
     assert done.returncode == 1
 
 
+@pytest.mark.fault("stdout and stderr closed")
+def test_closed_output_changes_nothing(fault: Fault) -> None:
+    """The next file that is opened gets the number of the closed one: no message may end up in the archive."""
+    quiet = ["sh", "-c", f"exec >&- 2>&-; {hook_command()}"]
+    assert fault.hook(command=quiet).returncode == 0
+    Path(fault.place.db).rename(f"{fault.place.db}.away")
+    Path(fault.place.db).mkdir()
+    assert fault.hook(command=quiet).returncode == 0, "it waits in the spool, and there is nobody to tell"
+    Path(fault.place.db).rmdir()
+    Path(f"{fault.place.db}.away").rename(fault.place.db)
+    fault.hook()
+    assert len(fault.check()) == 3
+    assert_sound(fault.place)
+
+
 @pytest.mark.fault("stdin trickles")
 def test_stdin_that_brings_one_byte_a_second_does_not_hold_up_the_session(fault: Fault, home: Path) -> None:
     data = json.dumps(fault.payload()).encode()

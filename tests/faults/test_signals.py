@@ -58,13 +58,15 @@ def interrupted(fault: Fault, number: int, delay: float) -> None:
 def test_killed_hooks_leave_the_archive_sound_and_every_reported_event_in_it_once(
     fault: Fault, dice: random.Random, times: int
 ) -> None:
-    started = time.monotonic()
-    fault.hook()
-    usual = time.monotonic() - started
-    moments = [(dice.choice(SIGNALS), dice.uniform(0, 3 * usual)) for _ in range(150 * times)]
+    durations = []
+    for _ in range(3):
+        started = time.monotonic()
+        fault.hook()
+        durations.append(time.monotonic() - started)
+    moments = [(dice.choice(SIGNALS), dice.uniform(0, 2.5 * min(durations))) for _ in range(120 * times)]
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda moment: interrupted(fault, *moment), moments))
-    assert 1 < len(fault.kept) < len(moments), "the signals must hit some hooks and miss others"
+    assert 3 < len(fault.kept) < len(moments), "the signals must hit some hooks and miss others"
     assert fault.hook().stderr == b""
     fault.check()
     assert_sound(fault.place)
@@ -91,7 +93,7 @@ def test_an_interrupted_session_does_not_lose_the_event(fault: Fault, number: in
 @pytest.mark.fault("signals: migration")
 def test_a_killed_migration_leaves_one_version_or_the_next(fault: Fault, dice: random.Random, times: int) -> None:
     place = fault.place
-    for version in [*range(archive.SCHEMA_VERSION)] * 8 * times:
+    for version in [*range(archive.SCHEMA_VERSION)] * 6 * times:
         shutil.rmtree(place.home, ignore_errors=True)
         Path(place.home).mkdir(parents=True)
         fault.kept.clear()
@@ -134,17 +136,17 @@ class Work:
 
 def _two_sessions(place: projects.Place, _home: Path) -> None:
     big = {"stdout": f"{SECRET} {'word ' * 1000}"}
-    store(place, *(tool(-n, "old", tool_response=big) for n in range(1, 400)), start_ms=START_MS - 10**10)
+    store(place, *(tool(-n, "old", tool_response=big) for n in range(1, 200)), start_ms=START_MS - 10**10)
     store(place, event("UserPromptSubmit", "new", prompt="stays"))
 
 
 def _many_words(place: projects.Place, _home: Path) -> None:
-    store(place, *(tool(-n, "old", tool_response={"stdout": f"needle {n} " * 40}) for n in range(1, 1500)))
+    store(place, *(tool(-n, "old", tool_response={"stdout": f"needle {n} " * 40}) for n in range(1, 800)))
 
 
 def _transcripts(_place: projects.Place, home: Path) -> None:
     made.recorded(home)
-    for number in range(15):
+    for number in range(10):
         lines = [made.line(f"{'word ' * 200} {n}", f"s{number}") for n in range(150)]
         made.transcript(home, *lines, session_id=f"s{number}")
 
@@ -215,7 +217,8 @@ def test_a_killed_command_leaves_a_sound_archive_and_the_next_one_finishes(
         _interrupt(work.words, number, dice.uniform(0.2, 1) * usual)
         fault.hook()
         for db in Path(place.home).glob("*.db"):
-            assert_sound(projects.Place("", "", str(db)))
+            if rows(one := projects.Place("", "", str(db)), "PRAGMA user_version") != [{"user_version": 0}]:
+                assert_sound(one)  # else it was killed before its first table was there, which the next one makes
         if name == "restore":
             work.result(place, home)
         done = sessionlog(*work.words)
