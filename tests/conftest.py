@@ -27,7 +27,7 @@ PAYLOAD_FILES = sorted((FIXTURES / "payloads").rglob("*.json"))
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("sessionlog")
     group.addoption("--faults-times", type=int, default=1, help="try random faults so many times as often")
-    group.addoption("--fuzz-cases", type=int, default=2000, help="so many mutated payloads for the hook")
+    group.addoption("--fuzz-cases", type=int, default=1000, help="so many mutated payloads for the hook")
 
 
 def pytest_report_header() -> str:

@@ -265,7 +265,8 @@ def _key(at: str | None, row_id: int) -> int:
 def key_of_time(at: str) -> int:
     """The first key of a moment: milliseconds since 1970, with room for half a million things at once."""
     try:
-        return int(moment(at).timestamp() * 1000) << 20
+        milliseconds = int(moment(at).timestamp() * 1000)
+        return max(-(2**42), min(milliseconds, 2**42)) << 20  # a clock may be wrong by more than SQLite can count
     except (ValueError, OverflowError):
         return 0
 
