@@ -11,9 +11,9 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
-from pathlib import Path
 from typing import Any, NamedTuple
 
+from sessionlog import read_only
 from sessionlog.errors import SessionlogError
 from sessionlog.locks import Lock, open_private
 from sessionlog.projects import Place
@@ -82,7 +82,7 @@ def catch_up(place: Place, archive: sqlite3.Connection, progress: Progress | Non
 
 def attach(place: Place, archive: sqlite3.Connection) -> None:
     """Make the index a part of a read-only connection, under the name `search`."""
-    archive.execute("ATTACH ? AS search", (f"{Path(path_of(place)).absolute().as_uri()}?mode=ro",))
+    archive.execute("ATTACH ? AS search", (read_only.uri(path_of(place)),))
 
 
 def document_of_event(row: Row) -> Document | None:
@@ -265,7 +265,8 @@ def _key(at: str | None, row_id: int) -> int:
 def key_of_time(at: str) -> int:
     """The first key of a moment: milliseconds since 1970, with room for half a million things at once."""
     try:
-        return int(moment(at).timestamp() * 1000) << 20
+        milliseconds = int(moment(at).timestamp() * 1000)
+        return max(-(2**42), min(milliseconds, 2**42)) << 20  # a clock may be wrong by more than SQLite can count
     except (ValueError, OverflowError):
         return 0
 
