@@ -149,7 +149,7 @@ def _rows(rng: random.Random, events: int, events_per_session: int, small: bool)
 
 def _template(rng: random.Random, small: bool) -> tuple[Any, ...]:
     size = 700 + int(rng.expovariate(1 / 60)) if small else min(int(rng.lognormvariate(6.8, 1.0)), 20_000)
-    event = payload(rng.choice(KINDS), size, rng, "")
+    event = payload(rng.choice(KINDS), size, rng, "template")
     return tuple(normalise(event, at_ms=0, via="bench").values())
 
 
