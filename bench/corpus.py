@@ -32,6 +32,8 @@ def _pool() -> str:
     lines, length = [], 0
     while length < POOL:
         line = " " * rng.choice((0, 4, 8)) + " ".join(rng.choices(WORDS, k=rng.randint(3, 12)))
+        if not len(lines) % 500:
+            line += " getUserName(handler_42)"  # what is rare is asked for, too
         lines.append(line)
         length += len(line) + 1
     return "\n".join(lines)[:POOL]
