@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sessionlog.projects import Place
     from sessionlog.spool import Entry
 
-CHUNK = 1 << 20
+CHUNK = 1 << 16  # what a pipe holds; memory for more would be taken and given back at each read
 
 # Some clients never close stdin: once a whole JSON object is there, this much silence (ms) is the end of it.
 SILENCE_AFTER_OBJECT = 100

@@ -70,9 +70,9 @@ def connect(place: Place) -> sqlite3.Connection:
             "Register the hooks (`sessionlog hook-command` prints the command), or try `sessionlog demo`."
         )
     connection = _open_read_only(place.db)
-    connection.row_factory = lambda cursor, row: dict(
-        zip((column[0] for column in cursor.description), row, strict=True)
-    )
+    connection.row_factory = lambda cursor, row: {
+        column[0]: value for column, value in zip(cursor.description, row, strict=True)
+    }
     connection.text_factory = lambda data: data.decode("utf-8", "replace")  # JSON may hold half a surrogate pair
     try:
         version = connection.execute("PRAGMA user_version").fetchone()["user_version"]

@@ -6,7 +6,6 @@ indexer, pays nothing for it, and whoever takes something out of the archive has
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
@@ -18,6 +17,7 @@ from sessionlog.errors import SessionlogError
 from sessionlog.locks import Lock, open_private
 from sessionlog.projects import Place
 from sessionlog.search.words import segment, tag
+from sessionlog.transcripts.chunks import parse
 from sessionlog.transcripts.entries import EXCERPT
 from sessionlog.transcripts.lines import Lines
 from sessionlog.when import moment
@@ -246,11 +246,12 @@ def _documents(
 
 def _insert(index: sqlite3.Connection, documents: Iterable[tuple[int, str, int, Document]]) -> None:
     columns = ", ".join(FIELDS)
-    for wanted, source, row_id, document in documents:
+    # In the order of their keys: FTS5 writes out what it has gathered when a lesser one comes.
+    for wanted, source, row_id, document in sorted(documents):
         key = wanted
-        while index.execute("SELECT 1 FROM documents WHERE key = ?", (key,)).fetchone():
+        insert = f"INSERT OR IGNORE INTO documents (key, {source}) VALUES (?, ?)"
+        while not index.execute(insert, (key, row_id)).rowcount:
             key += 1
-        index.execute(f"INSERT INTO documents (key, {source}) VALUES (?, ?)", (key, row_id))
         values = [segment(document.fields[field]) for field in FIELDS]
         index.execute(
             f"INSERT INTO words (rowid, {columns}, tags) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -273,7 +274,7 @@ def key_of_time(at: str) -> int:
 
 def _json(text: str | None) -> Any:
     try:
-        return json.loads(text) if text else None
+        return parse(text.encode()) if text else None
     except (ValueError, RecursionError):
         return None
 
@@ -292,4 +293,5 @@ def _strings(value: Any) -> Iterator[str]:
 
 
 def _joined(*texts: str | None) -> str:
-    return "\n".join(text for text in texts if text).encode("utf-8", "replace").decode()
+    text = "\n".join([text for text in texts if text])
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
