@@ -163,7 +163,7 @@ class _Merger:
         tool_name = next((found["tool_name"] for found in (*events, *messages) if found["tool_name"]), None)
         if self.tools is not None and tool_name not in self.tools:
             return
-        call = _call_of_events(events) if events else self._call_of_messages(messages, tool_name)
+        call = call_of_events(events) if events else self._call_of_messages(messages, tool_name)
         self.last_calls[agent_id, call.name] = call
         names = [f"e{event['id']}" for event in events] + [f"m{message['id']}" for message in messages]
         yield Entry(at, "tool", "", call.name, agent_id, call, tuple(names))
@@ -198,13 +198,13 @@ class _Merger:
                 self.last_words.clear()
                 yield entry("prompt", row["prompt"])
             case "PreToolUse" | "PostToolUse" | "PostToolUseFailure":  # one without an id: old clients, other shapes
-                call = _call_of_events([row])
+                call = call_of_events([row])
                 self.last_calls[agent_id, call.name] = call
                 if self.tools is None or call.name in self.tools:
                     yield entry("tool", "", call.name, call=call)
             case "PermissionRequest" | "PermissionDenied":
                 yield entry(
-                    "permission", str(extra.get("reason") or ""), self._decision(row), call=_call_of_events([row])
+                    "permission", str(extra.get("reason") or ""), self._decision(row), call=call_of_events([row])
                 )
             case "Stop":
                 words = row["last_assistant_message"] or ""
@@ -275,7 +275,8 @@ class _Merger:
         return self.connection.execute(query, parameters).fetchall()
 
 
-def _call_of_events(events: list[Row]) -> Call:
+def call_of_events(events: list[Row]) -> Call:
+    """A call, from its rows in `events`."""
     start = events[0]
     done = next((event for event in events if event["event"] in ("PostToolUse", "PostToolUseFailure")), None)
     last = done or start

@@ -57,11 +57,16 @@ def chosen(datasette: Any, names: Iterable[str]) -> list[Archive]:
     return [named(datasette, name) for name in wanted] if wanted else list(of(datasette).values())
 
 
+def connect(archive: Archive) -> sqlite3.Connection:
+    """A read-only connection, for whoever is in a thread already."""
+    return reading.connect(archive.place)
+
+
 async def read(archive: Archive, question: Callable[[sqlite3.Connection], T]) -> T:
     """Ask an archive through a read-only connection of its own, in a thread: the server goes on meanwhile."""
 
     def ask() -> T:
-        with closing(reading.connect(archive.place)) as connection:
+        with closing(connect(archive)) as connection:
             return question(connection)
 
     return await asyncio.to_thread(ask)

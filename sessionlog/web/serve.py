@@ -8,7 +8,6 @@ import socket
 import threading
 import webbrowser
 from collections.abc import Callable, Iterable
-from pathlib import Path
 
 import uvicorn
 from datasette.app import Datasette
@@ -25,7 +24,7 @@ SETTINGS = {"sql_time_limit_ms": 10_000, "suggest_facets": False, "truncate_cell
 def datasette(places: Iterable[Place], token: str | None = None) -> Datasette:
     """A Datasette over these archives."""
     files = [place.db for place in places if os.path.exists(place.db)]
-    described = metadata.for_datasette(Path(file).stem for file in files)
+    described = metadata.for_datasette([])  # of each archive our plugin tells
     described["plugins"] = {"sessionlog": {"token": token}}
     return Datasette(files, metadata=described, settings=SETTINGS, pdb=False)
 
