@@ -128,6 +128,9 @@ def _describe(row: Row) -> tuple[str, str, str | None]:
             )
         case "SessionEnd":
             return "end", one_line(str(extra.get("reason", ""))), "cyan"
+        case "SupervisorReview":
+            told = f"{extra.get('iteration')} of {extra.get('max_iterations')} begins, by {extra.get('reviewer')}"
+            return "review", one_line(told), "cyan"
         case "SupervisorDecision":
             decided = str(extra.get("decision"))
             told = f"{_DECIDED.get(decided, 'no verdict')}: {row['message'] or row['error'] or ''}"

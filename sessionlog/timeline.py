@@ -50,7 +50,7 @@ class Entry(NamedTuple):
     """One thing that happened."""
 
     at: str
-    kind: str  # prompt, answer, thinking, tool, permission, review, sub-agent, notice, command, compaction, start, failure …
+    kind: str  # prompt, answer, thinking, tool, permission, review, sub-agent, notice, command, compaction, failure …
     text: str = ""
     title: str = ""
     agent_id: str | None = None

@@ -14,8 +14,7 @@ from sessionlog import hook
 # 1 and 124 let the session go on as if there were no supervisor; 2 is kept for input that is none.
 SUCCESS, REVIEW_FAILED, BAD_INPUT, TIMED_OUT = 0, 1, 2, 124
 
-# Claude Code gives the hook so many seconds; it takes fewer, to say itself that time is up.
-HOOK_TIMEOUT = 600
+# Claude Code gives the hook 600 s; it takes fewer, to say itself that time is up.
 TIMEOUT = 590.0
 MAX_ITERATIONS = 20
 
