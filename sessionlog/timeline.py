@@ -288,9 +288,11 @@ def _review_title(row: Row) -> str:
     decision = {"allow": f"allowed{asked}", "block": f"not allowed{asked}"}.get(
         str(extra.get("decision")), "no verdict"
     )
-    number = f"review {extra.get('iteration')} of {extra.get('max_iterations')}"
+    number, limit = extra.get("iteration"), extra.get("max_iterations")
+    if isinstance(number, int) and isinstance(limit, int) and number > limit:
+        return f"{decision} without a review"
     took = [] if row["duration_ms"] is None else [duration(row["duration_ms"])]
-    return ", ".join([decision, number, *took, f"by {extra.get('reviewer')}"])
+    return ", ".join([decision, f"review {number} of {limit}", *took, f"by {extra.get('reviewer')}"])
 
 
 def _call_of_events(events: list[Row]) -> Call:

@@ -29,8 +29,8 @@ def of_stdin(data: bytes) -> Brief:
     """The brief that the supervisor wrote."""
     try:
         brief = parse_json(data.decode())
-        if not all(isinstance(brief[key], str) for key in TEXTS) or not isinstance(brief["done"]["calls"], list):
-            raise ValueError("it is made differently")
+        if not all(isinstance(brief[key], str) for key in TEXTS) or brief["version"] != briefs.VERSION:
+            raise ValueError("it is of another version")
     except (ValueError, KeyError, TypeError) as error:
         raise SessionlogError(
             f"there is no brief on stdin ({error}); name a session instead, for instance: sessionlog review last"
@@ -41,7 +41,9 @@ def of_stdin(data: bytes) -> Brief:
 def by_rules(brief: Brief, file: Path | None = None) -> Verdict:
     """What the rules say."""
     place = Place(home_folder(), brief["project"], brief["archive"])
-    return rules.judge(place, brief["session_id"], brief["event"], rules.load(file))
+    since = max((str(prompt["at"]) for prompt in brief["prompts"]), default="")
+    earlier = [str(review["feedback"]) for review in brief["reviews"] if str(review["at"]) > since]
+    return rules.judge(place, brief["session_id"], brief["event"], rules.load(file), earlier)
 
 
 def by_claude(brief: Brief, model: str | None = None) -> Verdict:

@@ -18,6 +18,9 @@ DEFAULT = Path(__file__).with_name("rules.yml")
 
 SHOWN = 5  # rows of one rule
 VALUE = 200  # characters of one value in a message
+# How often a reason is given since the last prompt. Claude may have settled the matter where no hook sees it, or have
+# said why it is settled; a query cannot be argued with, and would repeat itself to the limit of the supervisor.
+TIMES = 2
 
 
 class Rule(NamedTuple):
@@ -27,6 +30,7 @@ class Rule(NamedTuple):
     message: str
     sql: str
     events: tuple[str, ...]
+    times: int
 
 
 def load(path: Path | None = None) -> list[Rule]:
@@ -44,33 +48,41 @@ def load(path: Path | None = None) -> list[Rule]:
     return [_rule(file, number, item) for number, item in enumerate(listed, 1)]
 
 
-def judge(place: Place, session_id: str, event: str, rules: list[Rule]) -> Verdict:
-    """What the rules say of a session."""
+def judge(place: Place, session_id: str, event: str, rules: list[Rule], earlier: list[str]) -> Verdict:
+    """What the rules say of a session; `earlier` is what they said since the last prompt."""
     kind = event if event == "PreToolUse" else "Stop"
     with closing(reading.connect(place)) as connection:
         connection.create_function("regexp", 2, _regexp, deterministic=True)
         read_only.guard(connection)
-        reasons = [line for rule in rules if kind in rule.events for line in _reasons(connection, rule, session_id)]
-    if not reasons:
-        return Verdict(True, "No rule has anything against it.")
-    return Verdict(False, "\n".join(f"- {reason}" for reason in reasons))
+        found = [
+            (rule, line) for rule in rules if kind in rule.events for line in _reasons(connection, rule, session_id)
+        ]
+    again = [line for rule, line in found if sum(line in feedback for feedback in earlier) < rule.times]
+    if again:
+        return Verdict(False, "\n".join(f"- {line}" for line in again))
+    if found:
+        return Verdict(True, "\n".join(["Said often enough:", *(f"- {line}" for _, line in found)]))
+    return Verdict(True, "No rule has anything against it.")
 
 
 def _rule(file: Path, number: int, item: Any) -> Rule:
     fields = item if isinstance(item, dict) else {}
     name, message, sql = (fields.get(key) for key in ("name", "message", "sql"))
     events = fields.get("events", ["Stop"])
-    unknown = set(fields) - {"name", "message", "sql", "events"}
+    times = fields.get("times", TIMES)
+    unknown = set(fields) - {*Rule._fields}
     where = f"{file}: rule {number} ({name})" if name else f"{file}: rule {number}"
     if not all(isinstance(text, str) and text.strip() for text in (name, message, sql)):
         raise SessionlogError(f"{where} needs a name, a message and sql")
     if not isinstance(events, list) or not all(event in ("Stop", "PreToolUse") for event in events):
         raise SessionlogError(f"{where}: events is a list of Stop, PreToolUse or both")
+    if type(times) is not int or times < 1:
+        raise SessionlogError(f"{where}: times is a number from 1 on")
     if unknown:
         raise SessionlogError(
             f"{where}: {', '.join(map(str, unknown))} is not known; there are name, message, sql, events"
         )
-    return Rule(str(name), str(message), str(sql), tuple(events))
+    return Rule(str(name), str(message), str(sql), tuple(events), times)
 
 
 def _reasons(connection: sqlite3.Connection, rule: Rule, session_id: str) -> list[str]:
