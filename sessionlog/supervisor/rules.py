@@ -80,7 +80,7 @@ def _rule(file: Path, number: int, item: Any) -> Rule:
         raise SessionlogError(f"{where}: times is a number from 1 on")
     if unknown:
         raise SessionlogError(
-            f"{where}: {', '.join(map(str, unknown))} is not known; there are name, message, sql, events"
+            f"{where}: {', '.join(map(str, unknown))} is not known; there are {', '.join(Rule._fields)}"
         )
     return Rule(str(name), str(message), str(sql), tuple(events), times)
 
