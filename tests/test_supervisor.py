@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -443,6 +444,54 @@ def test_secrets_reach_neither_the_reviewer_nor_the_archive(hook: Hook, place: p
 def connection_dump(place: projects.Place) -> list[str]:
     with closing(sqlite3.connect(place.db)) as connection:
         return list(connection.iterdump())
+
+
+# --- What people see --------------------------------------------------------------------------------------------------
+
+
+def sessionlog(*words: str) -> str:
+    done = subprocess.run([sys.executable, "-m", "sessionlog", *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_decisions_read_well_wherever_a_session_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "no").write_text('{"allow_stop": false, "feedback": "Run **the** tests.\\n\\u001b[31m<script>"}')
+    (tmp_path / "yes").write_text('{"allow_stop": true, "feedback": "Good."}')
+    monkeypatch.chdir(tmp_path)
+    supervise(STOP, "cat no")
+    supervise(ASK, "cat yes")
+    supervise(STOP, "exit 3")
+    supervise(STOP, "cat no", "--max-iterations", "3")
+    shown = sessionlog("show", "s1")
+    assert re.findall(r"review  +(.*)", re.sub(r"\d+ ms|\d\.\d s", "N ms", shown)) == [
+        "not allowed to stop, review 1 of 20, N ms, by cat no",
+        "allowed to ask, review 2 of 20, N ms, by cat yes",
+        "no verdict, review 3 of 20, N ms, by exit 3",
+        "allowed to stop without a review",
+    ]
+    assert "Run **the** tests." in shown and "\\x1b[31m" in shown and "the reviewer ended with 3" in shown
+    assert "SupervisorReview" not in shown
+    assert "SupervisorReview" in sessionlog("show", "s1", "--full") or "Supervisor" in sessionlog(
+        "show", "s1", "--full"
+    )
+    markdown = sessionlog("export", "s1", "--format", "markdown", "--detail", "brief")
+    assert "**review** not allowed to stop, review 1 of 20" in markdown and "<script>" not in markdown
+    html = sessionlog("export", "s1", "--format", "html")
+    assert html.count('<article class="other trouble">') == 2 and "<strong>the</strong>" in html
+    assert "<script>" not in html
+    tail = sessionlog("tail", "-n", "20")
+    assert "not allowed: Run **the** tests." in tail and "1 of 20 begins, by cat no" in tail
+    assert "Run **the** tests" in sessionlog("search", "tests", "--event", "SupervisorDecision")
+
+
+def test_decisions_go_out_as_jsonl_and_come_back(place: projects.Place, tmp_path: Path) -> None:
+    supervise(STOP, verdict(False, "x"))
+    (tmp_path / "out.jsonl").write_text(sessionlog("export", "s1"))
+    before = events(place)
+    os.rename(place.db, tmp_path / "old.db")
+    sessionlog("import", str(tmp_path / "out.jsonl"))
+    assert events(place) == before
 
 
 # --- Without a supervisor ---------------------------------------------------------------------------------------------
