@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -17,6 +18,7 @@ from sessionlog.errors import SessionlogError
 from sessionlog.supervisor import brief, records, rules
 from sessionlog.supervisor.contract import HookInput
 from tests.archives import bash, call, event, store
+from tests.conftest import ROOT
 from tests.supervising import ASK, STOP, supervise
 
 SESSIONLOG = [sys.executable, "-m", "sessionlog"]
@@ -323,6 +325,14 @@ def test_the_sessions_of_a_reviewer_are_let_through(claude: Path, place: project
     assert not supervise(STOP, f"{REVIEW} --claude").allowed
     assert json.loads((claude / "hook").read_text()).keys() == {"reason"}
     assert not (claude / "asked").exists()
+
+
+def test_the_rule_in_the_documentation_works(place: projects.Place, tmp_path: Path) -> None:
+    (block,) = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs" / "supervisor.md").read_text(), re.S)
+    (tmp_path / "rules.yml").write_text(block)
+    store(place, PROMPT, bash("git push origin main"))
+    verdict = review(place, "--rules", str(tmp_path / "rules.yml"))
+    assert verdict["feedback"] == "- You pushed (git push origin main). Tell the user how to undo it."
 
 
 def test_the_rules_file_that_is_shipped_can_be_read() -> None:

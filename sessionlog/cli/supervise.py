@@ -30,7 +30,7 @@ class HookCommand(click.Command):
 
 @example(
     "sessionlog install --supervisor 'sessionlog review'",
-    "sessionlog supervise --reviewer 'sessionlog review' --session-id f0b8f9eb-e977-492a-9bcd-0e80389a7950",
+    "sessionlog supervise --reviewer 'sessionlog review' --session-id \"$CLAUDE_CODE_SESSION_ID\"",
     "sessionlog supervise --reviewer ./review.sh < event.json",
 )
 @click.command("supervise", cls=HookCommand)

@@ -35,7 +35,7 @@ def supervise(
         limit = settings.max_iterations(place.home) if max_iterations is None else max_iterations
         return _review(place, about, command, contract.MAX_ITERATIONS if limit is None else limit, deadline)
     except Exception as error:  # without a count a session might be kept from stopping for ever: let it stop
-        return contract.failed(error if isinstance(error, SessionlogError) else f"{type(error).__name__}: {error}")
+        return contract.failed(_explained(error))
 
 
 def _review(place: Place, about: HookInput, command: str, limit: int, deadline: float) -> Answer:
@@ -54,9 +54,9 @@ def _review(place: Place, about: HookInput, command: str, limit: int, deadline: 
         except reviewer.TimedOut:
             answer = contract.timed_out()
             told |= {"decision": "none", "error": "the reviewer took too long"}
-        except (reviewer.ReviewerFailed, verdict.NoVerdict, SessionlogError) as error:
-            answer = contract.failed(error)
-            told |= {"decision": "none", "error": str(error)}
+        except Exception as error:
+            answer = contract.failed(_explained(error))
+            told |= {"decision": "none", "error": _explained(error)}
     told["duration_ms"] = round((time.monotonic() - started) * 1000)
     trouble = records.decide(place, about, told)
     return answer._replace(stderr="\n".join(filter(None, (answer.stderr, trouble))))
@@ -72,3 +72,8 @@ def _ask(place: Place, about: HookInput, command: str, iteration: int, limit: in
         deadline=deadline,
     )
     return verdict.parse(output)
+
+
+def _explained(error: Exception) -> str:
+    expected = (reviewer.ReviewerFailed, verdict.NoVerdict, SessionlogError)
+    return str(error) if isinstance(error, expected) else f"{type(error).__name__}: {error}"

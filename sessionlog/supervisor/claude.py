@@ -42,7 +42,10 @@ def review(brief: Brief, model: str | None = None) -> verdict.Verdict:
     claude = shutil.which("claude")
     if claude is None:
         raise SessionlogError("claude is not found on the PATH")
-    words = [claude, "-p", "--resume", str(brief["session_id"]), "--fork-session"]
+    session_id = str(brief["session_id"])
+    if session_id.startswith("-"):
+        raise SessionlogError(f"{session_id} is no session that Claude could resume")
+    words = [claude, "-p", "--resume", session_id, "--fork-session"]
     environment = os.environ | contract.environment(str(brief["supervisor_id"]))
     environment.pop("CLAUDECODE", None)  # with it, some clients refuse to run inside another one
     # A session is found from the folder that it was started in; the payload's cwd follows `cd`.
