@@ -17,6 +17,7 @@ from sessionlog import projects
 from sessionlog.errors import SessionlogError
 from sessionlog.supervisor import brief, records, rules
 from sessionlog.supervisor.contract import HookInput
+from sessionlog.supervisor.review import by_rules
 from tests.archives import bash, call, event, store
 from tests.conftest import ROOT
 from tests.supervising import ASK, STOP, supervise
@@ -103,10 +104,10 @@ def test_the_rules_find_what_is_left_to_do(
     place: projects.Place, happened: list[dict[str, Any]], reasons: list[str]
 ) -> None:
     store(place, *(happened or [event("SessionStart")]))
-    verdict = review(place)
-    assert verdict["allow_stop"] == (not reasons), verdict
+    verdict = by_rules(brief.build(place, STOPPED))
+    assert verdict.allow_stop == (not reasons), verdict
     if reasons:
-        lines = verdict["feedback"].splitlines()
+        lines = verdict.feedback.splitlines()
         assert len(lines) == len(reasons)
         assert all(reason in line for reason, line in zip(reasons, lines, strict=True)), lines
 
