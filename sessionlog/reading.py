@@ -45,8 +45,20 @@ def place_of(folder: str | None = None) -> Place:
 def all_places() -> list[Place]:
     """Every archive there is, by the name of its file."""
     if db := getenv("SESSIONLOG_DB"):
-        return [_place_at(db)] if os.path.exists(db) else []
-    return [_place_at(str(path)) for path in sorted(Path(projects.home_folder()).glob("*.db")) if path.is_file()]
+        return [place_at(db)] if os.path.exists(db) else []
+    return [place_at(str(path)) for path in sorted(Path(projects.home_folder()).glob("*.db")) if path.is_file()]
+
+
+def place_at(db: str) -> Place:
+    """The archive in this file."""
+    project = ""
+    try:
+        with closing(_open_read_only(db)) as connection:
+            row = connection.execute("SELECT project FROM archive").fetchone()
+            project = row[0] if row else ""
+    except sqlite3.Error:
+        pass  # shown by its file name; reading it will say what is wrong
+    return Place(projects.home_folder(), project or os.path.basename(db), db)
 
 
 def connect(place: Place) -> sqlite3.Connection:
@@ -194,17 +206,6 @@ def events_around(connection: sqlite3.Connection, row: Row, count: int) -> list[
 def as_json(row: Row) -> Row:
     """An event for machines: what the archive knows, and the payload as it came."""
     return {"id": row["id"], "at": row["at"], "event": row["event"], "via": row["via"], "payload": event.rebuild(row)}
-
-
-def _place_at(db: str) -> Place:
-    project = ""
-    try:
-        with closing(_open_read_only(db)) as connection:
-            row = connection.execute("SELECT project FROM archive").fetchone()
-            project = row[0] if row else ""
-    except sqlite3.Error:
-        pass  # shown by its file name; reading it will say what is wrong
-    return Place(projects.home_folder(), project or os.path.basename(db), db)
 
 
 def _open_read_only(db: str) -> sqlite3.Connection:

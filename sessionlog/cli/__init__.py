@@ -19,6 +19,7 @@ from sessionlog.terminal import safe
 COMMANDS: dict[str, tuple[str, str]] = {
     "audit": ("audit", "Ask what to look at: risky commands, files outside, permissions bypassed, gaps, …"),
     "backup": ("backup", "Copy the archive, while sessions go on."),
+    "browse": ("browse", "Look at all that was recorded in the browser."),
     "completion": ("completion", "Print the completion script for your shell."),
     "demo": ("demo", "Record a sample session into a throw-away archive and show it."),
     "doctor": ("doctor", "Check that everything is in order."),
