@@ -41,7 +41,8 @@ def test_a_wheel_holds_hooks_migrations_and_metadata_and_records(
     site = tmp_path / "site-packages"
     with zipfile.ZipFile(wheel) as file:
         file.extractall(site)
-    for name in ("hooks/any_event.py", "migrations/0001_events.sql", "datasette-metadata.yml", "demo/session.jsonl"):
+    data = ("migrations/0001_events.sql", "datasette-metadata.yml", "demo/session.jsonl", "supervisor/rules.yml")
+    for name in ("hooks/any_event.py", *data):
         assert (site / "sessionlog" / name).is_file(), name
     hook = site / "sessionlog" / "hooks" / "any_event.py"
     subprocess.run([*PYTHON, str(hook)], input=json.dumps(prompt("from a wheel")).encode(), check=True)
