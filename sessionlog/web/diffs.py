@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from sessionlog import calls, terminal
 from sessionlog.timeline import Call
@@ -53,11 +53,12 @@ def of(call: Call) -> Diff | None:
     # A file that is written whole begins at its first line.
     first = 1 if call.name == "Write" and not found[0].startswith("@@") else None
     lexer = code.for_file(path if isinstance(path, str) else "")
-    html = Markup("").join(_parts(shown, lexer, first))
-    return Diff(Markup('<div class="diff code">{}</div>').format(html), added, removed, len(found), len(found) - LINES)
+    html = f'<div class="diff code">{"".join(_parts(shown, lexer, first))}</div>'
+    # Each line was escaped where it was made.
+    return Diff(Markup(html), added, removed, len(found), len(found) - LINES)  # noqa: S704
 
 
-def _parts(diff: list[str], lexer: object, first: int | None) -> Iterator[Markup]:
+def _parts(diff: list[str], lexer: object, first: int | None) -> Iterator[str]:
     old_words = iter(code.lines("\n".join(line[1:] for line in diff if line[:1] in ("-", " ", "")), lexer))
     new_words = iter(code.lines("\n".join(line[1:] for line in diff if line[:1] in ("+", " ", "")), lexer))
     old_number, new_number = first, first
@@ -88,40 +89,33 @@ def _parts(diff: list[str], lexer: object, first: int | None) -> Iterator[Markup
                 same = []
             if hunk := _HUNK.match(line):
                 old_number, new_number = int(hunk[1]), int(hunk[2])
-            yield Markup('<div class="hunk">{}</div>').format(line)
+            yield f'<div class="hunk">{escape(line)}</div>'
     if same:
         yield _same(same)
     if removed or added:
         yield _change(removed, added)
 
 
-def _same(pairs: list[tuple[Line, Line]]) -> Markup:
+def _same(pairs: list[tuple[Line, Line]]) -> str:
     """Unchanged lines: once in one column, on both sides of two."""
-    old = Markup("").join(_line("", line, line.words, other.number) for line, other in pairs)
-    new = Markup("").join(_line("", line, line.words) for _, line in pairs)
-    return Markup('<div class="same"><div class="old">{}</div><div class="new" aria-hidden="true">{}</div></div>').format(
-        old, new
-    )
+    old = "".join(_line("", line, line.words) for line, _ in pairs)
+    new = "".join(_line("", line, line.words) for _, line in pairs)
+    return f'<div class="same"><div class="old" aria-hidden="true">{old}</div><div class="new">{new}</div></div>'
 
 
-def _change(removed: list[Line], added: list[Line]) -> Markup:
+def _change(removed: list[Line], added: list[Line]) -> str:
     old, new = [line.words for line in removed], [line.words for line in added]
     for at, (before, after) in enumerate(zip(removed, added, strict=False)):
         old[at], new[at] = _compared(before, after)
-    return Markup('<div class="change"><div class="old">{}</div><div class="new">{}</div></div>').format(
-        Markup("").join(_line("−", line, words) for line, words in zip(removed, old, strict=True)),
-        Markup("").join(_line("+", line, words) for line, words in zip(added, new, strict=True)),
-    )
+    left = "".join(_line("−", line, words) for line, words in zip(removed, old, strict=True))
+    right = "".join(_line("+", line, words) for line, words in zip(added, new, strict=True))
+    return f'<div class="change"><div class="old">{left}</div><div class="new">{right}</div></div>'
 
 
-def _line(sign: str, line: Line, words: code.Words, other: int | None = None) -> Markup:
-    numbers = Markup("").join(
-        Markup(' data-{}="{}"').format(side, number)
-        for side, number in (("n", line.number), ("m", other))
-        if number is not None
-    )
+def _line(sign: str, line: Line, words: code.Words) -> str:
+    number = f' data-n="{line.number}"' if line.number is not None else ""
     name = {"+": "add", "−": "del"}.get(sign, "ctx")
-    return Markup('<div class="l {}"{}><i>{}</i><span>{}</span></div>').format(name, numbers, sign, code.html(words))
+    return f'<div class="l {name}"{number}><i>{sign}</i><span>{code.html(words)}</span></div>'
 
 
 def _compared(before: Line, after: Line) -> tuple[code.Words, code.Words]:

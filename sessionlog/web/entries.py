@@ -153,6 +153,8 @@ def _inputs(call: Call, inputs: dict[str, Any], found: Shown) -> Iterator[Part]:
         if isinstance(text := inputs.get(name), str):
             yield _words(text, "markdown", "input")
     if isinstance(todos := inputs.get("todos"), list):
+        done = sum(isinstance(todo, dict) and todo.get("status") == "completed" for todo in todos)
+        found.headline, found.is_code = f"{done} of {len(todos)} done", False
         yield Part("list", Markup("").join(_todo(todo) for todo in todos[:200] if isinstance(todo, dict)))
     argument = calls.argument(call)
     rest = {

@@ -57,6 +57,7 @@ class Choice(NamedTuple):
     at: str = ""
     before: str = ""
     after: str = ""
+    end: bool = False
 
     @classmethod
     def of(cls, request: Any) -> Choice:
@@ -67,6 +68,7 @@ class Choice(NamedTuple):
             bool(args.get("trouble")),
             bool(args.get("focus")),
             *(args.get(name) or "" for name in ("agent", "at", "before", "after")),
+            bool(args.get("end")),
         )
 
     @property
@@ -87,9 +89,15 @@ class Choice(NamedTuple):
             or (self.trouble and item.is_trouble)
         )
 
+    @property
+    def moment(self) -> str:
+        """What the name of a moment is put after to be an address of this choice."""
+        query = self.query()
+        return f"{query}&at=" if query else "?at="
+
     def query(self, **changes: Any) -> str:
         """The same choice with changes, as it stands in an address; the moment is left out unless it is among them."""
-        made = self._replace(at="", before="", after="")._replace(**changes)
+        made = self._replace(at="", before="", after="", end=False)._replace(**changes)
         pairs = [("kind", kind) for kind in sorted(made.kinds)] + [("tool", tool) for tool in sorted(made.tools)]
         pairs += [("trouble", "1")] * made.trouble + [("focus", "1")] * made.focused
         pairs += [(name, value) for name in ("agent", "at", "before", "after") if (value := getattr(made, name))]
@@ -110,6 +118,27 @@ class Block:
     is_open: bool = False
     left_out: int = 0
     is_running: bool = False
+    headline: str = ""
+
+    @property
+    def runs(self) -> list[list[entries.Shown]]:
+        """What stands in the block of a sub-agent: calls that follow each other together. Its start says nothing new."""
+        found: list[list[entries.Shown]] = []
+        for entry in self.entries:
+            if entry.kind == "sub-agent" and not entry.parts:
+                continue
+            if entry.kind == "tool" and found and found[-1][0].kind == "tool":
+                found[-1].append(entry)
+            else:
+                found.append([entry])
+        return found
+
+    @property
+    def anchors(self) -> list[str]:
+        """What a link may call the block of a sub-agent, but for its id: its start and its end are not shown apart."""
+        hidden = [entry for entry in self.entries if entry.kind == "sub-agent" and not entry.parts]
+        names = [name for entry in hidden for name in (entry.name, *entry.anchors)]
+        return [name for name in names if name != self.name]
 
     @property
     def name(self) -> str:
@@ -149,15 +178,16 @@ class Chip(NamedTuple):
     kind: str
 
 
-class Prompt(NamedTuple):
+@dataclass
+class Prompt:
     """A line of the outline."""
 
     name: str
     at: str
     words: str
-    calls: int
-    trouble: int
-    first_trouble: str
+    calls: int = 0
+    trouble: int = 0
+    first_trouble: str = ""
 
 
 class Bar(NamedTuple):
@@ -191,7 +221,7 @@ class View:
         return sum(len(block.items) for block in self.blocks)
 
     def window(self) -> Window:
-        """The blocks around the moment, before or after a name, else the first ones."""
+        """The blocks around the moment, before or after a name, at the end, else the first ones."""
         numbers = [block.number for block in self.blocks]
         if item := self.course.by_name.get(self.choice.before):
             end = bisect_left(numbers, item.number)
@@ -199,6 +229,8 @@ class View:
         if item := self.course.by_name.get(self.choice.after):
             start = bisect_left(numbers, item.number + 1)
             return self._window(start, self._forth(start, WINDOW))
+        if self.choice.end:
+            return self._window(self._back(len(numbers), WINDOW), len(numbers))
         at = self._place_of_target(numbers)
         start = self._back(at, BEFORE)
         return self._window(start, self._forth(start, WINDOW) if at == 0 else self._forth(at, WINDOW - BEFORE))
@@ -217,14 +249,12 @@ class View:
                 if len(found) == PROMPTS:
                     break
                 said = terminal.one_line(entries.without_tags(course.words(self.connection, item, 300)), 120)
-                found.append(Prompt(item.name, item.at, said, 0, 0, ""))
+                found.append(Prompt(item.name, item.at, said))
             elif found and not item.minor:
-                last = found[-1]
-                found[-1] = last._replace(
-                    calls=last.calls + (item.kind == "tool"),
-                    trouble=last.trouble + item.is_trouble,
-                    first_trouble=last.first_trouble or (item.name if item.is_trouble else ""),
-                )
+                found[-1].calls += item.kind == "tool"
+                if item.is_trouble:
+                    found[-1].trouble += 1
+                    found[-1].first_trouble = found[-1].first_trouble or item.name
         return found
 
     def chips(self) -> dict[str, list[Chip]]:
@@ -343,6 +373,10 @@ class View:
         block.entries = [
             entries.shown(entry, item, self._is_running(item)) for entry, item in zip(loaded, items, strict=True)
         ]
+        if block.agent:
+            said = next((item for item in reversed(block.agent.items) if item.title == "SubagentStop"), None)
+            told = block.agent.description or (course.words(self.connection, said, 300) if said else "")
+            block.headline = terminal.one_line(told, 160)
         block.is_open = block.kind == "agent" and any(item is self.target for item in block.items)
         block.is_running = self.is_live and (
             (block.agent is not None and not block.agent.stopped and block.number >= self._turn)

@@ -84,7 +84,7 @@ function mark(name) {
 function named(name) {
   const short = name.replace(/^event-/, "e").replace(/^message-/, "m");
   if (!/^[em]\d+$/.test(short)) return null;
-  return { short, element: document.getElementById(short)?.closest(".entry, .call") };
+  return { short, element: document.getElementById(short)?.closest(".entry, .call, .agent") };
 }
 
 function show(element, focus = true) {
