@@ -95,12 +95,12 @@ def _class(kind: Any) -> str:
 def style_sheet() -> str:
     """The colours of both styles, each where the page is light or dark."""
     from pygments.styles import get_style_by_name
-    from pygments.token import STANDARD_TYPES, Error
+    from pygments.token import STANDARD_TYPES, Error, Generic
 
     light, dark = get_style_by_name(LIGHT), get_style_by_name(DARK)
     rules = []
     for kind, name in STANDARD_TYPES.items():
-        if not name or kind is Error:
+        if not name or kind is Error or kind in Generic:  # diffs have our own colours
             continue
         by_day, by_night = light.style_for_token(kind), dark.style_for_token(kind)
         colours = (

@@ -113,7 +113,7 @@ def part_text(entry: Entry, source: str) -> str | None:
 
 def _show_call(found: Shown, call: Call, is_running: bool) -> None:
     argument = calls.argument(call)
-    found.label = terminal.one_line(call.name, 40)
+    found.label = terminal.one_line(re.sub(r"^mcp__(.+?)__", r"\1: ", call.name), 60)
     found.headline = terminal.one_line(argument, 300)
     found.is_code = True
     found.took = terminal.duration(call.duration_ms) if call.duration_ms is not None else ""
@@ -124,7 +124,8 @@ def _show_call(found: Shown, call: Call, is_running: bool) -> None:
     elif found.state == "open":
         found.badges.append(("running", "live"))
     elif found.state == "refused":
-        found.badges.append(("no result: denied, cancelled or cut off", "bad"))
+        found.badges.append(("no result", "bad"))
+        found.parts.append(Part("about", Markup("It has no result: it was denied, cancelled or cut off.")))
     inputs = call.input if isinstance(call.input, dict) else {}
     diff = diffs.of(call)
     if diff:
@@ -218,9 +219,7 @@ def _show_permission(found: Shown, entry: Entry, is_running: bool) -> None:
     if entry.text:
         found.parts.append(_words(entry.text, "words", "text"))
         found.is_open = True
-    some, left_out = _cut(_json(call.input) if call.input else "", *OUTPUT)
-    if some:
-        found.parts.append(Part("code", code.block(some, code.for_language("json")), left_out, "input"))
+    found.parts += _inputs(call, call.input if isinstance(call.input, dict) else {}, found)
 
 
 def _show_words(found: Shown, entry: Entry) -> None:
@@ -246,11 +245,22 @@ def _show_words(found: Shown, entry: Entry) -> None:
             found.label = title if entry.kind == "event" else found.label
             if title and entry.kind != "event":
                 found.badges.append((title, ""))
-            flat = without_tags(text[:2_000])
+            flat = without_tags(_fields(text) if entry.kind == "event" else text[:2_000])
             found.headline = terminal.one_line(flat, 140)
             if entry.kind == "thinking" or len(flat) > 140 or "\n" in flat.strip():
                 look = "markdown" if entry.kind in ("thinking", "compaction") else "words"
                 found.parts.append(_words(text, look, "text"))
+
+
+def _fields(text: str) -> str:
+    """An event that nobody here knows may have only its fields to tell."""
+    try:
+        value = json.loads(text) if text.startswith("{") and len(text) < 20_000 else None
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):
+        return text[:2_000]
+    return " · ".join(f"{key}: {_input_text(told)}" for key, told in value.items())[:2_000]
 
 
 def _words(text: str, look: str, source: str) -> Part:

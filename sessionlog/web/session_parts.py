@@ -166,6 +166,7 @@ class Window(NamedTuple):
     before: str
     after: str
     target: str
+    prompt: str  # the prompt before the first block: whose turn it is in
 
 
 class Chip(NamedTuple):
@@ -359,7 +360,11 @@ class View:
             previous = max(previous, block.items[-1].at)
         before = blocks[0].name if blocks and start > 0 else ""
         after = blocks[-1].name if blocks and end < len(self.blocks) else ""
-        return Window(blocks, before, after, self.target.name if self.target else "")
+        prompt = ""
+        if before:
+            turn = self.course.items[: blocks[0].number]
+            prompt = next((item.name for item in reversed(turn) if item.kind == "prompt" and not item.agent_id), "")
+        return Window(blocks, before, after, self.target.name if self.target else "", prompt)
 
     def _fill(self, block: Block, previous: str) -> None:
         """Everything that the template needs to know."""

@@ -59,19 +59,25 @@ function watchEdges() {
 
 // --- Where one is -----------------------------------------------------------------------------------------------------
 
-const inView = new IntersectionObserver((seen) => {
-  for (const { isIntersecting, target } of seen) if (isIntersecting) mark(target.id);
-}, { rootMargin: "-80px 0px -60% 0px" });
-
+// The prompt whose turn one sees: the last one that began above the middle of the screen.
+let waits = false;
 function watchPrompts() {
-  inView.disconnect();
-  for (const prompt of timeline.querySelectorAll("[data-prompt]")) inView.observe(prompt);
+  if (waits) return;
+  waits = true;
+  requestAnimationFrame(() => {
+    waits = false;
+    const begun = [...timeline.querySelectorAll("[data-prompt]")].filter((prompt) => prompt.getBoundingClientRect().top < innerHeight / 2);
+    mark(begun.at(-1)?.id ?? timeline.querySelector(".edge[rel=prev]")?.dataset.turn ?? "");
+  });
 }
+addEventListener("scroll", watchPrompts, { passive: true });
 
 function mark(name) {
   const outline = document.getElementById("outline");
-  for (const line of outline.querySelectorAll(".here")) line.classList.remove("here");
-  const line = outline.querySelector(`a[data-name="${CSS.escape(name)}"]`)?.parentElement;
+  const line = outline.querySelector(`li > a:first-child[data-name="${CSS.escape(name)}"]`)?.parentElement;
+  const old = outline.querySelector(".here");
+  if (line === old) return;
+  old?.classList.remove("here");
   if (!line) return;
   line.classList.add("here");
   if (outline.scrollHeight > outline.clientHeight && outline.clientHeight > 100) {
@@ -89,7 +95,7 @@ function named(name) {
 
 function show(element, focus = true) {
   for (let fold = element.closest("details"); fold; fold = fold.parentElement.closest("details")) {
-    if (!fold.matches(".bare")) fold.open = true;
+    fold.open = true;
   }
   for (const old of timeline.querySelectorAll(".target")) old.classList.remove("target");
   element.classList.add("target");
@@ -142,6 +148,7 @@ function arrive() {
   const target = location.hash ? named(location.hash.slice(1)) : null;
   const asked = target?.element ?? timeline.querySelector(".target");
   if (asked) show(asked);
+  else if (new URLSearchParams(location.search).has("end")) scrollTo({ top: document.documentElement.scrollHeight, behavior: "instant" });
   else if (target && new URLSearchParams(location.search).get("at") !== target.short) go(target.short, false);
 }
 
@@ -303,8 +310,10 @@ async function end() {
     await open(`${session.dataset.base}?${query}`);
   }
   scrollTo({ top: document.documentElement.scrollHeight, behavior: "instant" });
-  const all = timeline.querySelectorAll("[data-item]");
-  all[all.length - 1]?.focus({ preventScroll: true });
+  const last = [...timeline.querySelectorAll("[data-item]")].at(-1);
+  if (!last) return;
+  if (!last.matches("summary")) last.tabIndex = -1;
+  last.focus({ preventScroll: true });
 }
 
 // --- Keys -------------------------------------------------------------------------------------------------------------
@@ -348,7 +357,7 @@ const prompts = () => [...document.querySelectorAll("#outline li > a:first-child
 function fold() {
   const item = current();
   const details = item?.closest("details") ?? item?.querySelector("details");
-  if (details && !details.matches(".bare")) details.open = !details.open;
+  if (details) details.open = !details.open;
 }
 
 Object.assign(keys, {
@@ -361,7 +370,8 @@ Object.assign(keys, {
   d: switchDiffs,
   f: () => document.querySelector(".chip.kind-focused").click(),
   y: () => {
-    const link = (current() ?? timeline.querySelector(".target"))?.querySelector("[data-moment]");
+    const item = current() ?? timeline.querySelector(".target");
+    const link = item?.closest("article, .row")?.querySelector(":scope > [data-moment], :scope > header [data-moment]");
     if (link) copyLink(link);
   },
   G: end,
