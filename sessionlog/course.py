@@ -1,7 +1,7 @@
 """The course of a session: everything that happened in brief, so that any part of a long one can be shown at once.
 
-`timeline.entries` tells a session from its start, text and all. Whoever wants the 12,000th entry, the number of failures
-or a list of the prompts asks here: no long text is read, and the entries that are wanted are loaded by themselves.
+`timeline.entries` tells a session from its start, text and all. Whoever wants the 12,000th entry, the number of
+failures or a list of the prompts asks here: no long text is read, and the wanted entries are loaded by themselves.
 """
 
 from __future__ import annotations

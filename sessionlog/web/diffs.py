@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -145,7 +146,7 @@ def _marked(words: code.Words, ranges: list[tuple[int, int]]) -> code.Words:
     for name, piece in words:
         end = at + len(piece)
         borders = [at, *(cut for cut in cuts if at < cut < end), end]
-        for start, stop in zip(borders, borders[1:], strict=False):
+        for start, stop in itertools.pairwise(borders):
             inside = any(first <= start and stop <= last for first, last in ranges)
             found.append((f"{name} w".strip() if inside else name, piece[start - at : stop - at]))
         at = end

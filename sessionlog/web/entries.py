@@ -28,8 +28,9 @@ LABELS = {
     "compaction": "Compaction",
     "notice": "Notice",
 }
-# Characters of one argument.
+# Characters of one argument; and arguments that say nothing.
 INPUT = 1_000
+NOTHING: tuple[Any, ...] = (None, False, "", [], {})
 # Arguments that the headline, the diff, the terminal or a part of their own shows.
 SHOWN_APART = {
     *("command", "description", "file_path", "notebook_path", "old_string", "new_string", "content", "new_source"),
@@ -161,7 +162,9 @@ def _inputs(call: Call, inputs: dict[str, Any], found: Shown) -> Iterator[Part]:
     rest = {
         key: value
         for key, value in inputs.items()
-        if key not in SHOWN_APART and value not in (None, False, "", [], {}) and (value != argument or len(argument) > 300)
+        if key not in SHOWN_APART
+        and value not in (None, False, "", [], {})
+        and (value != argument or len(argument) > 300)
     }
     if rest:
         yield Part("inputs", Markup("").join(_input(key, value) for key, value in list(rest.items())[:20]))
@@ -200,7 +203,10 @@ def _todo(todo: dict[str, Any]) -> Markup:
     status = str(todo.get("status"))
     mark = {"completed": "✓", "in_progress": "▸"}.get(status, "○")
     return Markup('<li class="{}"><i aria-label="{}">{}</i> {}</li>').format(
-        "done" if mark == "✓" else "", terminal.one_line(status, 20), mark, terminal.one_line(str(todo.get("content")), 300)
+        "done" if mark == "✓" else "",
+        terminal.one_line(status, 20),
+        mark,
+        terminal.one_line(str(todo.get("content")), 300),
     )
 
 

@@ -12,9 +12,10 @@ from sessionlog import terminal
 from sessionlog.export import inert
 from sessionlog.web import code
 
-TAGS = set(
-    "p br hr h1 h2 h3 h4 h5 h6 strong em s code pre span blockquote ul ol li table thead tbody tr th td a".split()
-)
+TAGS = {
+    *("p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "ul", "ol", "li", "pre"),
+    *("table", "thead", "tbody", "tr", "th", "td", "strong", "em", "s", "code", "span", "a"),
+}
 # Longer texts are shown as they came.
 RENDERED = 60_000
 

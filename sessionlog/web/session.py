@@ -15,7 +15,8 @@ from sessionlog import course, export, overview, terminal
 from sessionlog.course import Course
 from sessionlog.web import archives, code, entries, guard, pages
 from sessionlog.web.archives import Archive
-from sessionlog.web.session_parts import Choice, View
+from sessionlog.web.choice import Choice
+from sessionlog.web.session_parts import View
 
 FORMATS = {"md": ("markdown", "text/markdown"), "jsonl": ("jsonl", "application/jsonl"), "html": ("html", "text/html")}
 # Characters that come at once when somebody wants to see more of a text.
@@ -127,13 +128,15 @@ async def text(datasette: Any, request: Any) -> Response:
     found = await archives.read(archive, question)
     if found is None:
         raise NotFound("There is no such text.")
-    more = {}
+    left = ""
     if (start := request.args.get("from") or "").isdigit():
         piece = found[int(start) : int(start) + PIECE]
-        more["x-left"] = str(max(0, len(found) - int(start) - PIECE))
+        left = str(max(0, len(found) - int(start) - PIECE))
         found = terminal.safe(piece)
     body = found.encode("utf-8", "replace").decode()
-    return pages.response(body, content_type="text/plain; charset=utf-8", **more)
+    answer = pages.response(body, content_type="text/plain; charset=utf-8")
+    answer.headers["x-left"] = left
+    return answer
 
 
 async def download(datasette: Any, request: Any) -> AsgiStream:
@@ -167,8 +170,9 @@ async def download(datasette: Any, request: Any) -> AsgiStream:
 
 async def style_sheet(datasette: Any, request: Any) -> Response:
     """The colours of code."""
-    headers = {"cache-control": "max-age=3600"}
-    return pages.response(code.style_sheet(), content_type="text/css; charset=utf-8", **headers)
+    answer = pages.response(code.style_sheet(), content_type="text/css; charset=utf-8")
+    answer.headers["cache-control"] = "max-age=3600"
+    return answer
 
 
 # --- Helpers ----------------------------------------------------------------------------------------------------------

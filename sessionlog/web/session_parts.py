@@ -10,17 +10,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Any, NamedTuple
-from urllib.parse import urlencode
 
 from sessionlog import course, terminal
 from sessionlog.course import Agent, Course, Item
 from sessionlog.web import entries
+from sessionlog.web.choice import Choice
+from sessionlog.web.entries import Shown
 from sessionlog.when import moment
 
 # Entries that come at once, and how many of them before the moment that was asked for.
 WINDOW, BEFORE = 60, 16
-# Calls in one block, entries that are shown of a sub-agent, prompts in the outline, bars of the map, and what one answer
-# to a live page holds at most.
+# At most: calls in one block, entries of a sub-agent, prompts in the outline, bars of the map, blocks that are new to a
+# page that is watched.
 CALLS, AGENT, PROMPTS, BARS, NEWEST = 24, 30, 2_000, 160, 120
 # A session is live for so long (s) after its last event; so long if it said that it ended.
 LIVE, ENDED = 900, 20
@@ -46,64 +47,6 @@ KINDS = {
 }
 
 
-class Choice(NamedTuple):
-    """What the address asks for."""
-
-    kinds: frozenset[str] = frozenset()
-    tools: frozenset[str] = frozenset()
-    trouble: bool = False
-    focused: bool = False
-    agent: str = ""
-    at: str = ""
-    before: str = ""
-    after: str = ""
-    end: bool = False
-
-    @classmethod
-    def of(cls, request: Any) -> Choice:
-        args = request.args
-        return cls(
-            frozenset(args.getlist("kind")),
-            frozenset(args.getlist("tool")),
-            bool(args.get("trouble")),
-            bool(args.get("focus")),
-            *(args.get(name) or "" for name in ("agent", "at", "before", "after")),
-            bool(args.get("end")),
-        )
-
-    @property
-    def is_filtered(self) -> bool:
-        return bool(self.kinds or self.tools or self.trouble or self.focused)
-
-    def wants(self, item: Item) -> bool:
-        """Whether an item is shown: by any of the filters, or there is none."""
-        if self.focused and (item.agent_id or item.kind not in ("prompt", "answer")):
-            return False
-        if item.minor:
-            return "bookkeeping" in self.kinds
-        if not (self.kinds or self.tools or self.trouble):
-            return True
-        return (
-            item.kind in self.kinds
-            or (item.kind == "tool" and item.title in self.tools)
-            or (self.trouble and item.is_trouble)
-        )
-
-    @property
-    def moment(self) -> str:
-        """What the name of a moment is put after to be an address of this choice."""
-        query = self.query()
-        return f"{query}&at=" if query else "?at="
-
-    def query(self, **changes: Any) -> str:
-        """The same choice with changes, as it stands in an address; the moment is left out unless it is among them."""
-        made = self._replace(at="", before="", after="", end=False)._replace(**changes)
-        pairs = [("kind", kind) for kind in sorted(made.kinds)] + [("tool", tool) for tool in sorted(made.tools)]
-        pairs += [("trouble", "1")] * made.trouble + [("focus", "1")] * made.focused
-        pairs += [(name, value) for name in ("agent", "at", "before", "after") if (value := getattr(made, name))]
-        return f"?{urlencode(pairs, errors='replace')}" if pairs else ""
-
-
 @dataclass
 class Block:
     """What stands together: one entry, calls that follow each other, or all that a sub-agent did."""
@@ -112,7 +55,7 @@ class Block:
     items: list[Item]
     agent: Agent | None = None
     # For the template:
-    entries: list[entries.Shown] = field(default_factory=list)
+    entries: list[Shown] = field(default_factory=list)
     pause: str = ""
     day: str = ""
     is_open: bool = False
@@ -121,9 +64,9 @@ class Block:
     headline: str = ""
 
     @property
-    def runs(self) -> list[list[entries.Shown]]:
-        """What stands in the block of a sub-agent: calls that follow each other together. Its start says nothing new."""
-        found: list[list[entries.Shown]] = []
+    def runs(self) -> list[list[Shown]]:
+        """What stands in the block of a sub-agent, calls that follow each other together; its start says nothing."""
+        found: list[list[Shown]] = []
         for entry in self.entries:
             if entry.kind == "sub-agent" and not entry.parts:
                 continue
@@ -173,7 +116,7 @@ class Chip(NamedTuple):
     """A filter that can be switched on and off."""
 
     label: str
-    count: int
+    number: int
     query: str
     is_on: bool
     kind: str
@@ -402,4 +345,3 @@ def _seconds(start: str, end: str) -> float:
         return (moment(end) - moment(start)).total_seconds()
     except (ValueError, TypeError, OverflowError):  # a transcript may say anything
         return 0
-

@@ -11,15 +11,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from archives import bash, call, event, store
+from archives import call, event, store
 from browsing import Open, Serve
 from playwright.sync_api import Page, expect
 from recording import hostile_session
 
-
 from sessionlog import course, reading, timeline
 from sessionlog.projects import Place
-
 
 
 def get(address: str, path: str) -> tuple[int, str, http.client.HTTPMessage]:
@@ -264,13 +262,13 @@ def test_twenty_thousand_events_open_anywhere_and_scroll(place: Place, serve: Se
     store(place, *a_long_session(20_000))
     base = f"{serve()}{path_of(place)[1:]}"
     page = visit(base)
-    assert page.locator(".block").count() < 60
+    assert page.locator(".call").count() < 100
     assert page.locator("#outline li").count() == 477
     for _ in range(8):
         page.mouse.wheel(0, 4000)
         page.wait_for_timeout(150)
     expect(page.locator("#outline li.here")).not_to_contain_text(re.compile(r"Step 1\b"))
-    until(page, "document.querySelectorAll('.block').length > 60")
+    until(page, "document.querySelectorAll('.call').length > 150")
     # Each call is there once, in order, whatever was loaded when.
     numbers = page.evaluate("[...document.querySelectorAll('.call')].map(e => Number(e.id.slice(1)))")
     assert numbers == sorted(set(numbers))
@@ -306,14 +304,18 @@ def test_without_scripts_there_are_links_to_earlier_and_later(place: Place, serv
         found += re.findall(r'<details class="call [^"]*" id="e(\d+)"', body)
         later = re.search(r'rel="next" href="([^"]+)"', body)
         path = later[1].replace("&amp;", "&") if later else None
-    expected = [number for number, payload in enumerate(a_long_session(600), 1) if payload["hook_event_name"] == "PreToolUse"]
+    expected = [
+        number for number, payload in enumerate(a_long_session(600), 1) if payload["hook_event_name"] == "PreToolUse"
+    ]
     assert [int(name) for name in found] == expected
     _, body, _ = get(address, f"{path_of(place)}?end=1")
     assert 'rel="prev"' in body
     assert 'rel="next"' not in body
 
 
-def test_live_session_grows_while_the_hook_writes(place: Place, serve: Serve, visit: Open, hook: Callable[..., Any]) -> None:
+def test_live_session_grows_while_the_hook_writes(
+    place: Place, serve: Serve, visit: Open, hook: Callable[..., Any]
+) -> None:
     base = {"session_id": "s1", "cwd": place.project}
     running = {**base, "tool_name": "Bash", "tool_use_id": "t1", "tool_input": {"command": "sleep 9"}}
     hook({**base, "hook_event_name": "UserPromptSubmit", "prompt": "Begin"})
