@@ -46,6 +46,12 @@ class Part(NamedTuple):
     left_out: str = ""
     source: str = ""  # the part to ask for to see all of it
 
+    @property
+    def lines(self) -> int:
+        """About how many lines it has."""
+        count = '<div class="l' if self.look == "diff" else "\n"
+        return 1 + self.html.count(count) + (len(self.html) // 120 if self.look in ("words", "markdown") else 0)
+
 
 @dataclass
 class Shown:
@@ -69,6 +75,14 @@ class Shown:
     @property
     def name(self) -> str:
         return self.names[0]
+
+    @property
+    def height(self) -> int:
+        """About how many pixels it takes."""
+        folds = self.kind not in ("prompt", "answer", "failure", "review", "sub-agent")
+        if folds and not self.is_open:
+            return 30
+        return 40 + sum(min(500, 16 + 20 * part.lines) for part in self.parts)
 
     @property
     def anchors(self) -> list[str]:

@@ -98,6 +98,12 @@ class Block:
         return f"{zlib.crc32(told.encode('utf-8', 'replace')):x}"
 
     @property
+    def height(self) -> int:
+        """About how tall it will be, in steps of 100 pixels: a browser that has not painted it yet goes by this."""
+        shown = self.entries if self.kind != "agent" or self.is_open else []
+        return min(30, 1 + sum(entry.height for entry in shown) // 100)
+
+    @property
     def took(self) -> str:
         return terminal.duration(1000 * _seconds(self.items[0].at, self.items[-1].at))
 

@@ -39,8 +39,9 @@ async function load(edge) {
   if (!edge.isConnected) return;
   const blocks = [...page.body.children];
   const earlier = edge.rel === "prev";
-  // What one reads stays where it is, whatever comes above it.
-  const still = earlier ? edge.nextElementSibling : null;
+  // What one reads stays where it is, whatever comes above it. Most browsers see to that, but not at the very top.
+  const alone = scrollY < 1 || !CSS.supports("overflow-anchor", "auto");
+  const still = earlier && alone ? edge.nextElementSibling : null;
   const before = still?.getBoundingClientRect().top;
   edge.replaceWith(...blocks.filter((block) => !block.matches(earlier ? ".edge[rel=next]" : ".edge[rel=prev]")));
   if (still) scrollBy({ top: still.getBoundingClientRect().top - before, behavior: "instant" });
