@@ -16,7 +16,7 @@ from sessionlog.course import Course
 from sessionlog.web import archives, code, entries, guard, pages
 from sessionlog.web.archives import Archive
 from sessionlog.web.choice import Choice
-from sessionlog.web.session_parts import View
+from sessionlog.web.session_parts import View, is_live
 
 FORMATS = {"md": ("markdown", "text/markdown"), "jsonl": ("jsonl", "application/jsonl"), "html": ("html", "text/html")}
 # Characters that come at once when somebody wants to see more of a text.
@@ -89,7 +89,7 @@ async def live(datasette: Any, request: Any) -> Response:
     def question(connection: sqlite3.Connection) -> dict[str, Any] | None:
         stamp = _stamp(connection, session_id)
         session = _session(connection, session_id)
-        if stamp == request.args.get("stamp") and not session["ended_at"]:
+        if stamp == request.args.get("stamp") and is_live(session):
             return None
         view = View(connection, session, _course(archive, connection, session_id), choice)
         about = overview.of(connection, session, archive.place.project)

@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 
 from sessionlog import course, terminal
 from sessionlog.course import Agent, Course, Item
+from sessionlog.timeline import Entry
 from sessionlog.web import entries
 from sessionlog.web.choice import Choice
 from sessionlog.web.entries import Shown
-from sessionlog.when import moment
+from sessionlog.when import archive_text, moment
 
 # Entries that come at once, and how many of them before the moment that was asked for.
 WINDOW, BEFORE = 60, 16
@@ -150,6 +151,12 @@ class Bar(NamedTuple):
     title: str
 
 
+def is_live(session: dict[str, Any]) -> bool:
+    """Whether more may come at any moment."""
+    past = _seconds(session["last_at"], archive_text(datetime.now(timezone.utc)))
+    return past < (ENDED if session["ended_at"] else LIVE)
+
+
 class View:
     """A session seen through a choice."""
 
@@ -160,8 +167,7 @@ class View:
         self.choice = choice
         self.target = whole.by_name.get(choice.at)
         self.agent = whole.agents.get(choice.agent)
-        now = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.000Z")
-        self.is_live = _seconds(session["last_at"], now) < (ENDED if session["ended_at"] else LIVE)
+        self.is_live = is_live(session)
         self._turn = whole.turn
         self.blocks = list(self._gathered(self._wanted()))
 
@@ -325,7 +331,8 @@ class View:
             block.left_out = len(block.items) - len(items)
         loaded = course.load(self.connection, self.session["session_id"], items)
         block.entries = [
-            entries.shown(entry, item, self._is_running(item)) for entry, item in zip(loaded, items, strict=True)
+            entries.shown(self._at_home(entry), item, self._is_running(item))
+            for entry, item in zip(loaded, items, strict=True)
         ]
         if block.agent:
             said = next((item for item in reversed(block.agent.items) if item.title == "SubagentStop"), None)
@@ -341,6 +348,12 @@ class View:
             block.pause = f"{terminal.duration(1000 * pause)} later" if pause >= PAUSE else ""
         day = terminal.local_time(block.items[0].at, "%A, %d %B %Y")
         block.day = day if not previous or terminal.local_time(previous, "%A, %d %B %Y") != day else ""
+
+    def _at_home(self, entry: Entry) -> Entry:
+        """A transcript does not say where a call was made: in the session's folder, as far as one knows."""
+        if entry.call is None or entry.call.cwd:
+            return entry
+        return entry._replace(call=entry.call._replace(cwd=self.session["cwd"]))
 
     def _is_running(self, item: Item) -> bool:
         return self.is_live and not self.session["ended_at"] and item.number >= self._turn

@@ -52,7 +52,19 @@ const edges = new IntersectionObserver((seen) => {
   for (const { isIntersecting, target } of seen) if (isIntersecting) more(target);
 }, { rootMargin: "1200px 0px" });
 
+// Blocks of code in what models wrote; those of calls come with a button.
+function offerCopies() {
+  for (const block of timeline.querySelectorAll(".markdown > pre.code")) {
+    const frame = Object.assign(document.createElement("div"), { className: "terminal" });
+    const button = Object.assign(document.createElement("button"), { className: "link", type: "button", textContent: "copy" });
+    button.dataset.copy = "";
+    block.replaceWith(frame);
+    frame.append(block, button);
+  }
+}
+
 function watchEdges() {
+  offerCopies();
   edges.disconnect();
   for (const edge of timeline.querySelectorAll(".edge")) edges.observe(edge);
   watchPrompts();
@@ -271,6 +283,7 @@ async function look() {
       added += 1;
     }
   }
+  offerCopies();
   watchPrompts();
   if (follow && !unseen) scrollTo({ top: document.documentElement.scrollHeight, behavior: "instant" });
   else if (added || unseen) toEnd.hidden = false;
