@@ -71,7 +71,7 @@ def entries(
 
     Merged here and not by the view `timeline`, which cannot give the first entry before it has seen the last.
     """
-    return _Merger(connection, session_id, tools).run(since)
+    return Merger(connection, session_id, tools).run(since)
 
 
 def around(
@@ -101,7 +101,7 @@ def around(
             return
 
 
-class _Merger:
+class Merger:
     """Goes through both tables in the order of time; whatever both have is told once, where it is met first."""
 
     def __init__(self, connection: sqlite3.Connection, session_id: str, tools: frozenset[str] | None) -> None:
