@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -43,7 +44,7 @@ class Answer(NamedTuple):
 class Server:
     """A running `sessionlog browse`."""
 
-    def __init__(self, process: "subprocess.Popen[str]", address: str) -> None:
+    def __init__(self, process: "subprocess.Popen[bytes]", address: str) -> None:
         self.process = process
         parts = urlsplit(address)
         self.host, self.port = parts.hostname or "127.0.0.1", parts.port or 80
@@ -75,9 +76,7 @@ def browsing(env: dict[str, str], folder: Path, patience: float = 600) -> Iterat
     errors = folder / "browse.err"
     command = [*SESSIONLOG, "browse", "--no-open", "--port", "0"]
     with open(errors, "wb") as stderr:
-        process = subprocess.Popen(
-            command, env={**env, "PYTHONUNBUFFERED": "1"}, stdout=subprocess.PIPE, stderr=stderr, text=True
-        )
+        process = subprocess.Popen(command, env={**env, "PYTHONUNBUFFERED": "1"}, stdout=subprocess.PIPE, stderr=stderr)
     try:
         assert process.stdout
         os.set_blocking(process.stdout.fileno(), False)
@@ -85,8 +84,8 @@ def browsing(env: dict[str, str], folder: Path, patience: float = 600) -> Iterat
         while "http://" not in text or "\n" not in text:
             if process.poll() is not None or time.monotonic() - started > patience:
                 raise SystemExit(f"`sessionlog browse` did not start: {errors.read_text('utf-8', 'replace')[-2000:]}")
-            text += process.stdout.read() or ""
             time.sleep(0.05)
+            text += (process.stdout.read() or b"").decode()
         address = text[text.index("http://") :].split()[0]
         yield Server(process, address)
     finally:
@@ -98,3 +97,65 @@ def browsing(env: dict[str, str], folder: Path, patience: float = 600) -> Iterat
             process.wait()
         if process.stdout:
             process.stdout.close()
+
+
+class Run(NamedTuple):
+    """How long a command took, and the most bytes of memory it had; no code if it was ended for its slowness."""
+
+    seconds: float
+    memory: int
+    code: int | None
+
+
+def timed(command: list[str], env: dict[str, str], patience: float) -> Run:
+    """Run a command to its end, but no longer than this; what it prints goes nowhere."""
+    started = time.perf_counter()
+    nowhere = subprocess.DEVNULL
+    process = subprocess.Popen(command, env=env, cwd=env.get("CLAUDE_PROJECT_DIR"), stdout=nowhere, stderr=nowhere)
+    memory, ended = 0, threading.Event()
+
+    # The kernel's own maximum (ru_maxrss) begins with what the parent has, which may be more.
+    def watch() -> None:
+        nonlocal memory
+        while not ended.wait(0.03):
+            memory = max(memory, _greatest_memory(process.pid))
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        code: int | None = process.wait(patience)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        code = None
+    seconds = time.perf_counter() - started
+    ended.set()
+    watcher.join()
+    return Run(seconds, memory, code)
+
+
+def _greatest_memory(pid: int) -> int:
+    try:
+        with open(f"/proc/{pid}/status") as file:
+            return next(int(line.split()[1]) for line in file if line.startswith("VmHWM:")) * 1024
+    except (OSError, StopIteration):
+        return 0
+
+
+def lines_a_second(command: list[str], env: dict[str, str], patience: float) -> float:
+    """How many lines a second a command prints, from its first; it is ended when the patience is."""
+    process = subprocess.Popen(
+        command, env=env, cwd=env.get("CLAUDE_PROJECT_DIR"), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+    assert process.stdout
+    with process.stdout as output:
+        count, first, now = 0, 0.0, 0.0
+        while chunk := os.read(output.fileno(), 1 << 20):
+            now = time.perf_counter()
+            first = first or now
+            count += chunk.count(b"\n")
+            if now - first > patience:
+                break
+        process.kill()
+        process.wait()
+    return count / (now - first) if now > first else float("nan")
