@@ -147,8 +147,8 @@ def _told(written: Written) -> str:
     worst = milliseconds(max(written.times, default=0))
     reason = f" (the first: {written.refusals[0]})" if written.refusals else ""
     return (
-        f"A writer appended {len(written.times):,} events at {len(written.times) / written.seconds:.0f} a second while the "
-        f"pages were loaded: **{len(written.refusals)} refused**{reason}; p50 {middle}, p99 {late}, worst {worst}."
+        f"A writer appended {len(written.times):,} events at {len(written.times) / written.seconds:.0f} a second while "
+        f"the pages were loaded: **{len(written.refusals)} refused**{reason}; p50 {middle}, p99 {late}, worst {worst}."
     )
 
 
