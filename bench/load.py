@@ -312,7 +312,7 @@ def told(work: Work, stored: Stored) -> str:
         + (f", {others}" if others else " and none in another way")
         + f"; every one of them is looked for by its own id. Stored twice: {stored.twice}. Still waiting in a spool "
         f"afterwards: {stored.waiting}. Check of the database: {stored.integrity}.",
-        f"- Spooled: {spooled:,} hooks could not write to the database and kept their event in the spool{_most_said(work)}.",
+        f"- Spooled: {spooled:,} hooks found the database busy and kept their event in the spool{_most_said(work)}.",
         f"- Pages: {len(pages):,} loads, p50 {milliseconds(percentile(pages, 0.5))}, p99 "
         f"{milliseconds(percentile(pages, 0.99))} to the first byte; other answers than 200: {dict(bad) or 'none'}.",
         f"- Database {first.db / 1e6:.0f} → {last.db / 1e6:.0f} MB, its log at most "
