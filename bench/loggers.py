@@ -5,7 +5,6 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -276,7 +275,7 @@ def claude_replay(folder: Path) -> Logger:
 
 def witness_log(folder: Path) -> Logger:
     env, bin_, version = _install(folder, "witness-log")
-    journal, address = Path(env["HOME"]) / "journal.jsonl", Path(tempfile.mkdtemp(dir="/tmp")) / "s"  # a short path
+    journal, address = Path(env["HOME"]) / "journal.jsonl", folder / "s"  # the path of a socket must be short
     where = ["--journal", str(journal), "--socket", str(address)]
 
     def stored() -> int:

@@ -233,24 +233,16 @@ def measure(logger: Logger, folder: Path, rounds: int, events: int) -> Measured:
 def page(done: list[Measured], missing: dict[str, str], events: int, megabytes: float) -> str:
     """The report."""
     names = {each.logger.name: each.logger.name for each in done} | {"sessionlog": "**sessionlog**"}
-    cost_head = [
-        "logger",
-        "version",
-        "2 KB event",
-        "200 KB event",
-        "burst, events/s",
-        "stored",
-        f"disk, {events:,} events",
-    ]
+    head = ["logger", "version", "2 KB event", "200 KB event", "burst, events/s", "stored", f"disk, {events:,} events"]
     parts = [
         f"Measured {report.machine()}, by `python -m bench.peers`. Each logger had a home, a project and (if it is a "
-        "package) an environment of its own. Costs are ratios to `python3 -I -S -c pass` in turns with it: median and p95. "
-        f"The burst is {hook.WRITERS} processes at once with {hook.EACH} events each, or what is done of it in {hook.BURST_PATIENCE} s. The {events:,} events have "
-        f"{megabytes:.1f} MB as JSON.",
-        report.table(cost_head, [[names[each.logger.name], each.logger.version, *each.cost] for each in done]),
+        "package) an environment of its own. Costs are ratios to `python3 -I -S -c pass`, in turns with it: median and "
+        f"p95. The burst is {hook.WRITERS} processes at once with {hook.EACH} events each, or what of it is begun "
+        f"within {hook.BURST_PATIENCE} s. The {events:,} events have {megabytes:.1f} MB as JSON.",
+        report.table(head, [[names[each.logger.name], each.logger.version, *each.cost] for each in done]),
         "### When its store is broken",
-        "One event while it is broken, then three when it is whole again. Damaged: the database is garbage, or something "
-        f"else is where the file should be. Locked: another process holds the database. A hook gets {HOOK_PATIENCE} s.",
+        "One event while it is broken, then three when it is whole again. Damaged: the database is garbage, or "
+        f"something else is where the file should be. Locked: another process holds the database. A hook gets {HOOK_PATIENCE} s.",
         report.table(["logger", "damaged", "locked"], [[names[each.logger.name], *each.broken] for each in done]),
         "### Search",
         f"As commands, the best of three; “{CHINESE}” stands inside a sentence (“{SENTENCE}”) of one event in {EVERY}.",
