@@ -242,7 +242,8 @@ def page(done: list[Measured], missing: dict[str, str], events: int, megabytes: 
         report.table(head, [[names[each.logger.name], each.logger.version, *each.cost] for each in done]),
         "### When its store is broken",
         "One event while it is broken, then three when it is whole again. Damaged: the database is garbage, or "
-        f"something else is where the file should be. Locked: another process holds the database. A hook gets {HOOK_PATIENCE} s.",
+        "something else is where the file should be. Locked: another process holds the database. A hook gets "
+        f"{HOOK_PATIENCE} s.",
         report.table(["logger", "damaged", "locked"], [[names[each.logger.name], *each.broken] for each in done]),
         "### Search",
         f"As commands, the best of three; “{CHINESE}” stands inside a sentence (“{SENTENCE}”) of one event in {EVERY}.",
