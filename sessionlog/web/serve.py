@@ -52,23 +52,19 @@ def serve(places: Iterable[Place], host: str, port: int | None, opened: bool, te
 
 
 def _listen(host: str, port: int | None) -> socket.socket:
-    """The port asked for; the usual one or, if that is taken, a free one when nobody asked."""
+    """The port asked for; if none was, the usual one or, when that is taken, a free one."""
+    problem = ""
     for attempt in [PORT, 0] if port is None else [port]:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        listening = socket.socket(family, socket.SOCK_STREAM)
+        listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind((host, attempt))
         except OSError as error:
             listening.close()
-            problem: OSError | OverflowError = error
-            continue
-        except OverflowError as error:
-            listening.close()
-            problem = error
-            continue
-        return listening
-    raise SessionlogError(f"cannot listen on {host}, port {port if port is not None else PORT}: {problem}")
+            problem = f"cannot listen on {host}, port {attempt}: {error.strerror or error}"
+        else:
+            return listening
+    raise SessionlogError(problem)
 
 
 def _is_loopback(listening: socket.socket) -> bool:
