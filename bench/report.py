@@ -16,6 +16,10 @@ from sessionlog import __version__
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 BEGIN, END = "<!-- measured -->", "<!-- /measured -->"
 STARTED = time.monotonic()
+COLOURS = (  # told apart by most eyes
+    *("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#8c564b"),
+    *("#7f7f7f", "#bcbd22", "#17becf", "#9467bd", "#e377c2", "#2ca02c", "#d62728"),
+)
 
 
 def machine() -> str:
@@ -84,27 +88,44 @@ def picture(
 ) -> None:
     """A line chart as docs/NAME: one SVG file, without scripts, that loads nothing."""
     import pygal
-    from pygal.style import CleanStyle
+    from pygal.style import Style
 
+    style = Style(
+        background="white",
+        plot_background="white",
+        foreground="#333",
+        foreground_strong="#111",
+        foreground_subtle="#ddd",
+        guide_stroke_color="#ddd",
+        major_guide_stroke_color="#ddd",
+        guide_stroke_dasharray="none",
+        major_guide_stroke_dasharray="none",
+        font_family="sans-serif",
+        colors=COLOURS,
+    )
     chart: Any = pygal.Line(
         title=title,
         x_title=x_title,
         logarithmic=logarithmic,
         js=[],
-        style=CleanStyle(background="white", plot_background="white", font_family="sans-serif"),
+        style=style,
         width=900,
-        height=520,
+        height=500 + 22 * math.ceil(len(lines) / 3),
         dots_size=3,
+        margin_bottom=45,
         legend_at_bottom=True,
         legend_at_bottom_columns=3,
         truncate_legend=-1,
-        show_minor_x_labels=len(labels) <= 20,
-        x_labels_major_count=None if len(labels) <= 20 else 10,
         value_formatter=lambda value: f"{value:,.3g}" if value < 1000 else f"{value:,.0f}",
     )
     chart.x_labels = list(labels)
+    drawn = [value for values in lines.values() for value in values if value is not None and not math.isnan(value)]
+    if logarithmic and drawn:
+        steps = [step * 10.0**power for power in range(-2, 7) for step in (1, 2, 5)]
+        chart.y_labels = [step for step in steps if min(drawn) / 2.5 <= step <= max(drawn) * 2.5]
     for label, values in lines.items():
-        chart.add(label, [None if value is None or math.isnan(value) else value for value in values])
+        known = [None if value is None or math.isnan(value) else value for value in values]
+        chart.add(label.replace("`", ""), known, allow_interruptions=True)
     chart.add_xml_filter(_without_scripts)
     (DOCS / name).write_bytes(chart.render() + b"\n")
     print(f"Written to docs/{name}")
