@@ -6,22 +6,21 @@ indexer, pays nothing for it, and whoever takes something out of the archive has
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
-from datetime import datetime, timezone
-from pathlib import Path
 from typing import Any, NamedTuple
 
+from sessionlog import read_only
 from sessionlog.errors import SessionlogError
 from sessionlog.locks import Lock, open_private
 from sessionlog.projects import Place
 from sessionlog.search.words import segment, tag
+from sessionlog.transcripts.chunks import parse
 from sessionlog.transcripts.entries import EXCERPT
 from sessionlog.transcripts.lines import Lines
-from sessionlog.when import archive_text, moment
+from sessionlog.when import moment
 
 VERSION = 2  # another version is made anew
 BATCH = 1000
@@ -73,18 +72,15 @@ def forget(place: Place) -> None:
 def catch_up(place: Place, archive: sqlite3.Connection, progress: Progress | None = None) -> None:
     """Take in what is new in the archive since the last time."""
     with closing(_open(place, archive)) as index:
-        total = _waiting(archive, index)
-        done = 0
+        newest = _newest(archive)  # what comes in meanwhile is for the next search: a busy archive has no end
+        total = left = _waiting(index, newest)
         if total and progress:
-            progress(done, total)
+            progress(0, total)
         lines = Lines(archive)
-        while total:
-            count = _take_in_batch(archive, index, lines)
-            if not count:
-                break
-            done += count
+        while left and _take_in_batch(archive, index, lines):
+            left = _waiting(index, newest)
             if progress:
-                progress(min(done, total), total)
+                progress(total - left, total)
 
 
 def can_be_asked(place: Place, archive: sqlite3.Connection) -> bool:
@@ -105,7 +101,7 @@ def can_be_asked(place: Place, archive: sqlite3.Connection) -> bool:
 
 def attach(place: Place, archive: sqlite3.Connection) -> None:
     """Make the index a part of a read-only connection, under the name `search`."""
-    archive.execute("ATTACH ? AS search", (f"{Path(path_of(place)).absolute().as_uri()}?mode=ro",))
+    archive.execute("ATTACH ? AS search", (read_only.uri(path_of(place)),))
 
 
 def document_of_event(row: Row) -> Document | None:
@@ -214,14 +210,18 @@ def _is_made_for(index: sqlite3.Connection, identity: str) -> bool:
     return bool(index.execute("PRAGMA user_version").fetchone()[0] == VERSION and known == identity)
 
 
-def _waiting(archive: sqlite3.Connection, index: sqlite3.Connection) -> int:
-    """About how many rows are new."""
-    event_id, message_id = index.execute("SELECT event_id, message_id FROM progress").fetchone()
-    new = 0
-    for table, known in (("events", event_id), ("messages", message_id)):
-        newest: int = archive.execute(f"SELECT ifnull(max(id), 0) AS id FROM {table}").fetchone()["id"]
-        new += max(0, newest - known)
-    return new
+def _newest(archive: sqlite3.Connection) -> tuple[int, int]:
+    """The newest event and the newest message."""
+    row = archive.execute(
+        "SELECT ifnull((SELECT max(id) FROM events), 0) AS event, ifnull((SELECT max(id) FROM messages), 0) AS message"
+    ).fetchone()
+    return row["event"], row["message"]
+
+
+def _waiting(index: sqlite3.Connection, newest: tuple[int, int]) -> int:
+    """About how many rows up to the newest are not in the index."""
+    known = index.execute("SELECT event_id, message_id FROM progress").fetchone()
+    return sum(max(0, there - here) for there, here in zip(newest, known, strict=True))
 
 
 def _take_in_batch(archive: sqlite3.Connection, index: sqlite3.Connection, lines: Lines) -> int:
@@ -281,15 +281,16 @@ def _documents(
 
 def _insert(index: sqlite3.Connection, documents: Iterable[tuple[int, str, int, Document]]) -> None:
     columns = ", ".join(FIELDS)
-    for wanted, source, row_id, document in documents:
-        free = wanted
-        while index.execute("SELECT 1 FROM documents WHERE key = ?", (free,)).fetchone():
-            free += 1
-        index.execute(f"INSERT INTO documents (key, {source}) VALUES (?, ?)", (free, row_id))
+    # In the order of their keys: FTS5 writes out what it has gathered when a lesser one comes.
+    for wanted, source, row_id, document in sorted(documents):
+        key = wanted
+        insert = f"INSERT OR IGNORE INTO documents (key, {source}) VALUES (?, ?)"
+        while not index.execute(insert, (key, row_id)).rowcount:
+            key += 1
         values = [segment(document.fields[field]) for field in FIELDS]
         index.execute(
             f"INSERT INTO words (rowid, {columns}, tags) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (free, *values, "\n".join(("any", *document.tags))),
+            (key, *values, "\n".join(("any", *document.tags))),
         )
 
 
@@ -301,19 +302,15 @@ def key(at: str | None, row_id: int) -> int:
 def key_of_time(at: str) -> int:
     """The first key of a moment: milliseconds since 1970, and room behind them."""
     try:
-        return round(moment(at).timestamp() * 1000) * ONE_MS
+        milliseconds = round(moment(at).timestamp() * 1000)
+        return max(-(2**42), min(milliseconds, 2**42)) * ONE_MS  # a clock may be wrong by more than SQLite can count
     except (ValueError, OverflowError):
         return 0
 
 
-def time_of_key(key: int) -> str:
-    """The moment of a key, as the archive writes it."""
-    return archive_text(datetime.fromtimestamp(key // ONE_MS / 1000, timezone.utc))
-
-
 def _json(text: str | None) -> Any:
     try:
-        return json.loads(text) if text else None
+        return parse(text.encode()) if text else None
     except (ValueError, RecursionError):
         return None
 
@@ -332,4 +329,5 @@ def _strings(value: Any) -> Iterator[str]:
 
 
 def _joined(*texts: str | None) -> str:
-    return "\n".join(text for text in texts if text).encode("utf-8", "replace").decode()
+    text = "\n".join([text for text in texts if text])
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()

@@ -7,13 +7,12 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterable
 from contextlib import closing
-from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 from datasette.utils.asgi import NotFound
 
-from sessionlog import migrate, reading
+from sessionlog import migrate, read_only, reading
 from sessionlog.projects import Place
 
 T = TypeVar("T")
@@ -75,7 +74,7 @@ async def read(archive: Archive, question: Callable[[sqlite3.Connection], T]) ->
 
 def _is_archive(path: str) -> bool:
     try:
-        with closing(sqlite3.connect(f"{Path(os.path.abspath(path)).as_uri()}?mode=ro", uri=True)) as connection:
+        with closing(sqlite3.connect(read_only.uri(path), uri=True)) as connection:
             return bool(connection.execute("PRAGMA application_id").fetchone()[0] == migrate.APPLICATION_ID)
     except sqlite3.Error:
         return False

@@ -72,6 +72,7 @@ def _is_loopback(listening: socket.socket) -> bool:
 
 
 def _address(listening: socket.socket, host: str, token: str | None) -> str:
+    # Nothing is bound here: an address that stands for all is replaced by a name that a browser can open.
     name = socket.gethostname() if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host  # noqa: S104
     address = f"http://{name}:{listening.getsockname()[1]}/"
     return f"{address}?token={token}" if token else address
