@@ -11,7 +11,7 @@ from datasette.utils.asgi import Response
 
 from sessionlog import files
 from sessionlog.search import index
-from sessionlog.web import archives, later, pages, plain_diff
+from sessionlog.web import archives, diffs, later, pages
 from sessionlog.web import search as search_page
 from sessionlog.web.archives import Archive
 
@@ -26,7 +26,7 @@ class Shown(NamedTuple):
     change: files.Change
     archive: Archive
     path: str
-    diff: plain_diff.Diff | None
+    diff: diffs.Diff | None
     what: str = ""  # added or removed the line that is asked for
 
 
@@ -88,7 +88,7 @@ async def _file(datasette: Any, request: Any, archive: Archive, path: str) -> Re
             index.attach(archive.place, connection)
         rows = files.history(connection, path, indexed=indexed)
         some = files.changes(connection, rows[skip : skip + SHOWN])
-        return len(rows), [Shown(change, archive, path, plain_diff.of(change.call)) for change in some]
+        return len(rows), [Shown(change, archive, path, diffs.of(change.call)) for change in some]
 
     total, shown = await archives.read(archive, ask)
     following = pages.address("files", project=archive.name, path=path, skip=skip + SHOWN)
@@ -120,7 +120,7 @@ async def _line(datasette: Any, request: Any, project: str, path: str, line: str
                 is_all = is_all and all_of_it
                 for what, change in found:
                     changed = files.path_of_input(change.call.input)
-                    shown.append(Shown(change, archive, changed, plain_diff.of(change.call), what))
+                    shown.append(Shown(change, archive, changed, diffs.of(change.call), what))
         shown.sort(key=lambda one: one.change.at, reverse=True)
         return shown[:SHOWN], is_all and len(shown) <= SHOWN
 

@@ -55,7 +55,7 @@ def test_a_file_and_a_line_of_it(place: Place, serve: Serve, visit: Open) -> Non
     assert changes.nth(0).locator(".badge.bad").inner_text() == "failed"
     assert "And round it" in changes.nth(1).inner_text() and "请修复折扣计算" in changes.nth(2).inner_text()
     assert changes.nth(2).locator(".prompt a").get_attribute("href") == f"/-/session/{place.name}/s1?at=e1#e1"
-    assert changes.nth(2).locator(".add").inner_text().endswith("return total - discount(total)")
+    assert changes.nth(2).locator(".add").inner_text().strip().endswith("return total - discount(total)")
 
     page.locator("#line").fill("return total - discount(total)")
     page.keyboard.press("Enter")
