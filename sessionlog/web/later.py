@@ -54,12 +54,15 @@ class Job(Generic[T]):
 _jobs: dict[Hashable, Job[Any]] = {}
 
 
-async def ask(name: Hashable, work: Callable[[Tell], T], patience: float = PATIENCE) -> Job[T]:
-    """The job of this name, started if it is not running; it may or may not be done after a short wait."""
+async def ask(name: Hashable, work: Callable[[Tell], T], *, patience: float = PATIENCE, anew: bool = False) -> Job[T]:
+    """The job of this name, started if it is not running; it may or may not be done after a short wait.
+
+    `anew` does not take the answer of a job that was done before anybody asked for it.
+    """
     for old in [key for key, job in _jobs.items() if job.is_done and time.monotonic() - job.ended > KEPT]:
         del _jobs[old]
     job = _jobs.get(name)
-    if job is None:
+    if job is None or (anew and job.is_done):
         job = _jobs[name] = Job(work)
     deadline = time.monotonic() + patience
     while not job.is_done and time.monotonic() < deadline:

@@ -191,7 +191,7 @@ async def catch_up(archive: Archive) -> later.Job[None]:
         with closing(reading.connect(archive.place)) as connection:
             index.catch_up(archive.place, connection, tell)
 
-    return await later.ask(("index", archive.place.db), work)
+    return await later.ask(("index", archive.place.db), work, anew=True)
 
 
 def is_ready(archive: Archive, job: later.Job[None]) -> bool:

@@ -11,7 +11,8 @@ from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
-from archives import bash, event, store
+from archives import bash, call, event, store
+from axe_playwright_python.sync_playwright import Axe
 from browsing import Open, Serve
 
 from sessionlog import metadata
@@ -77,6 +78,22 @@ def test_readable_in_the_dark_and_on_a_phone(place: Place, serve: Serve, visit: 
     assert (sum(map(int, re.findall(r"\d+", text)[:3])) > 400) == look.get("dark", False)
     if look.get("phone"):
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_nothing_stands_in_the_way_of_assistive_technology(place: Place, serve: Serve, visit: Open) -> None:
+    fill(place)
+    store(place, call("Edit", file_path="/w/a.py", old_string="a = 1", new_string="a = 2"))
+    address = serve("--all")
+    page = visit(f"{address}-/search", dark=True)
+    ours = ["-/search", "-/search?q=rm", "-/files", f"-/files?project={place.name}&path=/w/a.py", "-/files?line=a+=+2"]
+    ours += ["-/audits", "-/audits/dangerous-commands"]
+    for path in [*ours, "-/tables", place.name, f"{place.name}/events", f"{place.name}/dangerous-commands"]:
+        for scheme in ("dark", "light"):
+            page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+            page.goto(f"{address}{path}")
+            page.wait_for_load_state("networkidle")
+            found = Axe().run(page).response["violations"]
+            assert [rule["id"] for rule in found if rule["impact"] in ("serious", "critical")] == [], f"{path} {scheme}"
 
 
 def test_datasette_itself_shows_the_same_pages(place: Place, tmp_path: Path, visit: Open) -> None:
