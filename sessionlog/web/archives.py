@@ -57,6 +57,11 @@ def chosen(datasette: Any, names: Iterable[str]) -> list[Archive]:
     return [named(datasette, name) for name in wanted] if wanted else list(of(datasette).values())
 
 
+def relative(archive: Archive, path: str) -> str:
+    """A path as one names it within the project."""
+    return path.removeprefix(f"{archive.place.project}/")
+
+
 def connect(archive: Archive) -> sqlite3.Connection:
     """A read-only connection, for whoever is in a thread already."""
     return reading.connect(archive.place)

@@ -75,7 +75,7 @@ async def _list(datasette: Any, request: Any, project: str) -> Response:
         name=name,
         often=often,
         project=project,
-        relative=relative,
+        relative=archives.relative,
     )
 
 
@@ -98,7 +98,7 @@ async def _file(datasette: Any, request: Any, archive: Archive, path: str) -> Re
         "file",
         archive=archive,
         path=path,
-        relative=relative,
+        relative=archives.relative,
         total=total,
         shown=shown,
         skip=skip,
@@ -133,16 +133,11 @@ async def _line(datasette: Any, request: Any, project: str, path: str, line: str
         line=line,
         path=path,
         project=project,
-        relative=relative,
+        relative=archives.relative,
         shown=shown,
         is_all=is_all,
         looking=not job.is_done,
     )
-
-
-def relative(archive: Archive, path: str) -> str:
-    """The path as one names it within the project."""
-    return path.removeprefix(f"{archive.place.project}/")
 
 
 async def _is_indexed(archive: Archive) -> bool:

@@ -105,6 +105,7 @@ async def page(datasette: Any, request: Any) -> Response:
         answer=answer,
         highlighted=highlighted,
         kind=_kind,
+        relative=archives.relative,
         facets=_facets(asked, answer, every, chosen),
         total=_total(answer, chosen),
         behind=(sum(job.done for job in behind), sum(job.total for job in behind)) if behind else None,
@@ -156,6 +157,7 @@ async def _scanned(datasette: Any, request: Any, asked: Asked, chosen: list[Arch
         answer=answer,
         highlighted=highlighted,
         kind=_kind,
+        relative=archives.relative,
         facets=[],
         total=f"{len(hits)}{'+' if onwards else ''}",
         looking=not job.is_done,
@@ -302,7 +304,8 @@ def _kind(hit: search.Hit) -> tuple[str, str]:
     name = row["kind"] if hit.is_message else row["event"]
     role = index.role_of_message(name, row["role"]) if hit.is_message else index.role_of_event(name, None)
     told = {"UserPromptSubmit": "prompt", "Stop": "answer", "SubagentStop": "sub-agent", "text": "answer"}
-    return told.get(name, str(name)), {"user": "prompt", "assistant": "answer"}.get(role, "")
+    told["tool_result"] = "result"
+    return told.get(name, str(name)), {"user": "prompt", "assistant": "answer", "tool": "tool"}.get(role, "")
 
 
 def _total(answer: Answer, chosen: list[Archive]) -> str:
