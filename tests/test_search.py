@@ -183,7 +183,7 @@ def test_a_search_ends_although_events_keep_coming(hook: Hook, place: projects.P
 
     def one_more(done: int, total: int) -> None:
         nonlocal calls
-        calls += 1
+        calls += done > 0  # the first call only says how much there is to do
         assert calls < 5, "the search runs after the events for ever"
         hook(prompt(f"meanwhile {calls}"))
 
