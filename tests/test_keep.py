@@ -5,10 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
 import sqlite3
-import subprocess
-import sys
 import threading
 import time
 import zlib
@@ -269,26 +266,6 @@ def test_an_event_during_vacuum_waits_in_the_spool(place: projects.Place, hook: 
     assert [row["prompt"] for row in rows(place)] == ["first", "meanwhile"]
 
 
-@pytest.mark.parametrize("delay", [0.05, 0.15, 0.3, 0.6])
-def test_a_killed_prune_leaves_a_sound_archive_and_the_next_one_finishes(place: projects.Place, delay: float) -> None:
-    fill(place, [tool(n, f"old{n % 3}", tool_response={"stdout": "x" * 20_000}) for n in range(600)], 100)
-    fill(place, [prompt("new", "new")])
-    code = (
-        "from sessionlog import reading; from sessionlog.keep import prune; place = reading.place_of();"
-        "plan = prune.plan(place, prune.Which(keep=1)); print('go', flush=True); prune.run(plan)"
-    )
-    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
-    assert process.stdout and process.stdout.readline() == b"go\n"
-    time.sleep(delay)
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
-    assert_sound(place)
-    ask("prune", "--keep", "1", "--yes")
-    assert [row["prompt"] for row in rows(place)] == ["new"]
-    assert_sound(place)
-    assert size_of(place) < 300_000
-
-
 def test_a_session_that_went_on_after_the_preview_stays(place: projects.Place) -> None:
     old_and_new(place)
     plan = prune.plan(place, prune.Which(keep=2))
@@ -433,26 +410,6 @@ def test_what_is_named_goes_whatever_the_config_says(place: projects.Place, conf
     (row,) = rows(place)
     assert SECRET not in row["prompt"]
     assert (GITHUB in row["prompt"]) == ("enabled" in config)
-
-
-@pytest.mark.parametrize("delay", [0.05, 0.3, 0.6])
-def test_a_killed_redact_leaves_a_sound_archive_and_the_next_one_finishes(place: projects.Place, delay: float) -> None:
-    fill(place, [tool(n, "s1", tool_response={"stdout": f"{SECRET} " * 900}) for n in range(600)])
-    code = (
-        "import sys; from sessionlog import reading; from sessionlog.keep import redaction; place = reading.place_of();"
-        "rules = redaction.GivenRules(place.home, values=[sys.argv[1]]); print('go', flush=True);"
-        "redaction.run(place, rules)"
-    )
-    process = subprocess.Popen([sys.executable, "-c", code, SECRET], stdout=subprocess.PIPE)
-    assert process.stdout and process.stdout.readline() == b"go\n"
-    time.sleep(delay)
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
-    assert_sound(place)
-    ask("redact", "--value", SECRET, "--yes")
-    assert holding(place, SECRET) == []
-    assert len(rows(place)) == 600
-    assert_sound(place)
 
 
 def test_a_number_in_json_becomes_a_text(place: projects.Place) -> None:

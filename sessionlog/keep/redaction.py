@@ -43,8 +43,8 @@ class GivenRules(Rules):
         self.given = (*map(_detector_of_value, values), *map(_detector_of_pattern, patterns))
 
     def suspects(self, data: bytes) -> tuple[Detector, ...]:
-        haystack = (data, b"", b"")  # where the given ones look: in the data as it is
-        given = tuple(detector for detector in self.given if detector.suspects(haystack))
+        # The given ones look in the data as it is.
+        given = tuple(detector for detector in self.given if detector.suspects((data, {}, b"")))
         return (*given, *super().suspects(data))
 
     def clean(self, value: Any, suspects: tuple[Detector, ...]) -> Any:
