@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sessionlog.projects import Place
     from sessionlog.spool import Entry
 
-CHUNK = 1 << 20
+CHUNK = 1 << 16  # what a pipe holds; memory for more would be taken and given back at each read
 
 # Some clients never close stdin: once a whole JSON object is there, this much silence (ms) is the end of it.
 SILENCE_AFTER_OBJECT = 100
@@ -36,9 +36,7 @@ def main(event: str | None = None, handler: str = "hook") -> "NoReturn":
         data = read_stdin()
         code = record(data, event, "plugin" if getenv("CLAUDE_PLUGIN_ROOT") else handler)
     except BaseException as error:  # whatever it is: no session is blocked by it, and no event lost
-        from sessionlog import trouble
-
-        _say(f"the event was not recorded: {type(error).__name__}: {error}{trouble.keep(data)}")
+        _say(f"the event was not recorded: {type(error).__name__}: {error}{_keep(data)}")
     finally:
         os._exit(code)  # the interpreter's own way out costs 1.4 ms, and could still fail
     raise AssertionError  # for the type checker: os._exit does not return
@@ -61,9 +59,7 @@ def record(data: bytes, event: str | None, via: str) -> int:
     try:
         payload = parse(data)
     except ValueError as error:
-        from sessionlog import trouble
-
-        _say(f"not an event: {error}{trouble.keep(data)}")
+        _say(f"not an event: {error}{_keep(data)}")
         return 1
     if suspects:
         payload = rules.clean(payload, suspects)
@@ -74,6 +70,15 @@ def record(data: bytes, event: str | None, via: str) -> int:
 
         follow.start(place, payload.get("session_id"), payload.get("transcript_path"))
     return 0
+
+
+def _keep(data: bytes) -> str:
+    try:
+        from sessionlog import trouble
+
+        return trouble.keep(data)
+    except BaseException as error:  # without a file descriptor left not even an import works
+        return f"; its {len(data)} bytes could not be kept: {error}"
 
 
 def parse(data: bytes) -> "dict[str, Any]":

@@ -71,7 +71,7 @@ def entries(
 
     Merged here and not by the view `timeline`, which cannot give the first entry before it has seen the last.
     """
-    return _Merger(connection, session_id, tools).run(since)
+    return Merger(connection, session_id, tools).run(since)
 
 
 def around(
@@ -101,7 +101,7 @@ def around(
             return
 
 
-class _Merger:
+class Merger:
     """Goes through both tables in the order of time; whatever both have is told once, where it is met first."""
 
     def __init__(self, connection: sqlite3.Connection, session_id: str, tools: frozenset[str] | None) -> None:
@@ -167,7 +167,7 @@ class _Merger:
         tool_name = next((found["tool_name"] for found in (*events, *messages) if found["tool_name"]), None)
         if self.tools is not None and tool_name not in self.tools:
             return
-        call = _call_of_events(events) if events else self._call_of_messages(messages, tool_name)
+        call = call_of_events(events) if events else self._call_of_messages(messages, tool_name)
         self.last_calls[agent_id, call.name] = call
         names = [f"e{event['id']}" for event in events] + [f"m{message['id']}" for message in messages]
         yield Entry(at, "tool", "", call.name, agent_id, call, tuple(names))
@@ -202,13 +202,13 @@ class _Merger:
                 self.last_words.clear()
                 yield entry("prompt", row["prompt"])
             case "PreToolUse" | "PostToolUse" | "PostToolUseFailure":  # one without an id: old clients, other shapes
-                call = _call_of_events([row])
+                call = call_of_events([row])
                 self.last_calls[agent_id, call.name] = call
                 if self.tools is None or call.name in self.tools:
                     yield entry("tool", "", call.name, call=call)
             case "PermissionRequest" | "PermissionDenied":
                 yield entry(
-                    "permission", str(extra.get("reason") or ""), self._decision(row), call=_call_of_events([row])
+                    "permission", str(extra.get("reason") or ""), self._decision(row), call=call_of_events([row])
                 )
             case "Stop":
                 words = row["last_assistant_message"] or ""
@@ -295,7 +295,8 @@ def _review_title(row: Row) -> str:
     return ", ".join([decision, f"review {number} of {limit}", *took, f"by {extra.get('reviewer')}"])
 
 
-def _call_of_events(events: list[Row]) -> Call:
+def call_of_events(events: list[Row]) -> Call:
+    """A call, from its rows in `events`."""
     start = events[0]
     done = next((event for event in events if event["event"] in ("PostToolUse", "PostToolUseFailure")), None)
     last = done or start

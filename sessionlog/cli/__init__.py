@@ -42,6 +42,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "supervise": ("supervise", "Let a reviewer decide whether Claude may stop: a hook, only if you ask for it."),
     "tail": ("tail", "Print the last events, and follow new ones."),
     "uninstall": ("uninstall", "Take the hooks out of the settings; the archive stays."),
+    "verify": ("verify", "Find what was changed, removed or inserted in the archive behind its back."),
     "validate": ("validate", "Check the hooks in settings files and plugins."),
 }
 
@@ -90,6 +91,17 @@ def main() -> None:
     except BrokenPipeError:
         # `sessionlog show … | head`: the reader left, which is no error. Python would complain again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except Exception as error:  # a full or read-only disk, a damaged archive, or a mistake of ours
+        if "--debug" in sys.argv:
+            raise
+        click.secho(f"Error: {safe(_in_words(error))}", fg="red", err=True)
+        sys.exit(1)
+
+
+def _in_words(error: Exception) -> str:
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        return f"{os.fsdecode(error.filename)}: {error.strerror}"
+    return f"{type(error).__name__}: {error}\n`sessionlog --debug …` shows where it happened."
 
 
 def example(*lines: str) -> Callable[[click.Command], click.Command]:
