@@ -72,18 +72,15 @@ def forget(place: Place) -> None:
 def catch_up(place: Place, archive: sqlite3.Connection, progress: Progress | None = None) -> None:
     """Take in what is new in the archive since the last time."""
     with closing(_open(place, archive)) as index:
-        total = _waiting(archive, index)
-        done = 0
+        newest = _newest(archive)  # what comes in meanwhile is for the next search: a busy archive has no end
+        total = left = _waiting(index, newest)
         if total and progress:
-            progress(done, total)
+            progress(0, total)
         lines = Lines(archive)
-        while total:
-            count = _take_in_batch(archive, index, lines)
-            if not count:
-                break
-            done += count
+        while left and _take_in_batch(archive, index, lines):
+            left = _waiting(index, newest)
             if progress:
-                progress(min(done, total), total)
+                progress(total - left, total)
 
 
 def can_be_asked(place: Place, archive: sqlite3.Connection) -> bool:
@@ -213,14 +210,18 @@ def _is_made_for(index: sqlite3.Connection, identity: str) -> bool:
     return bool(index.execute("PRAGMA user_version").fetchone()[0] == VERSION and known == identity)
 
 
-def _waiting(archive: sqlite3.Connection, index: sqlite3.Connection) -> int:
-    """About how many rows are new."""
-    event_id, message_id = index.execute("SELECT event_id, message_id FROM progress").fetchone()
-    new = 0
-    for table, known in (("events", event_id), ("messages", message_id)):
-        newest: int = archive.execute(f"SELECT ifnull(max(id), 0) AS id FROM {table}").fetchone()["id"]
-        new += max(0, newest - known)
-    return new
+def _newest(archive: sqlite3.Connection) -> tuple[int, int]:
+    """The newest event and the newest message."""
+    row = archive.execute(
+        "SELECT ifnull((SELECT max(id) FROM events), 0) AS event, ifnull((SELECT max(id) FROM messages), 0) AS message"
+    ).fetchone()
+    return row["event"], row["message"]
+
+
+def _waiting(index: sqlite3.Connection, newest: tuple[int, int]) -> int:
+    """About how many rows up to the newest are not in the index."""
+    known = index.execute("SELECT event_id, message_id FROM progress").fetchone()
+    return sum(max(0, there - here) for there, here in zip(newest, known, strict=True))
 
 
 def _take_in_batch(archive: sqlite3.Connection, index: sqlite3.Connection, lines: Lines) -> int:
