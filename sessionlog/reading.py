@@ -10,7 +10,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sessionlog import archive, event, migrate, projects, spool
+from sessionlog import archive, event, migrate, projects, read_only, spool
 from sessionlog.errors import SessionlogError
 from sessionlog.lean import getenv
 from sessionlog.projects import Place
@@ -45,8 +45,20 @@ def place_of(folder: str | None = None) -> Place:
 def all_places() -> list[Place]:
     """Every archive there is, by the name of its file."""
     if db := getenv("SESSIONLOG_DB"):
-        return [_place_at(db)] if os.path.exists(db) else []
-    return [_place_at(str(path)) for path in sorted(Path(projects.home_folder()).glob("*.db")) if path.is_file()]
+        return [place_at(db)] if os.path.exists(db) else []
+    return [place_at(str(path)) for path in sorted(Path(projects.home_folder()).glob("*.db")) if path.is_file()]
+
+
+def place_at(db: str) -> Place:
+    """The archive in this file."""
+    project = ""
+    try:
+        with closing(_open_read_only(db)) as connection:
+            row = connection.execute("SELECT project FROM archive").fetchone()
+            project = row[0] if row else ""
+    except sqlite3.Error:
+        pass  # shown by its file name; reading it will say what is wrong
+    return Place(projects.home_folder(), project or os.path.basename(db), db)
 
 
 def connect(place: Place) -> sqlite3.Connection:
@@ -67,7 +79,7 @@ def connect(place: Place) -> sqlite3.Connection:
         if version > archive.SCHEMA_VERSION:
             raise SessionlogError(f"{place.db} was written by a newer sessionlog; upgrade sessionlog to read it")
         connection.execute("SELECT project FROM archive")
-    except (sqlite3.DatabaseError, SessionlogError) as error:
+    except (sqlite3.DatabaseError, UnicodeDecodeError, SessionlogError) as error:  # damaged names, told by SQLite
         connection.close()
         if isinstance(error, SessionlogError):
             raise
@@ -196,24 +208,15 @@ def as_json(row: Row) -> Row:
     return {"id": row["id"], "at": row["at"], "event": row["event"], "via": row["via"], "payload": event.rebuild(row)}
 
 
-def _place_at(db: str) -> Place:
-    project = ""
-    try:
-        with closing(_open_read_only(db)) as connection:
-            row = connection.execute("SELECT project FROM archive").fetchone()
-            project = row[0] if row else ""
-    except sqlite3.Error:
-        pass  # shown by its file name; reading it will say what is wrong
-    return Place(projects.home_folder(), project or os.path.basename(db), db)
-
-
 def _open_read_only(db: str) -> sqlite3.Connection:
-    return sqlite3.connect(f"{Path(os.path.abspath(db)).as_uri()}?mode=ro", uri=True)
+    if not os.path.isfile(db):  # whoever opens a pipe waits for somebody to write to it
+        raise SessionlogError(f"{db} is not a file")
+    return sqlite3.connect(read_only.uri(db), uri=True)
 
 
 def _version(place: Place) -> int:
     try:
         with closing(_open_read_only(place.db)) as connection:
             return int(connection.execute("PRAGMA user_version").fetchone()[0])
-    except sqlite3.Error:
+    except (sqlite3.Error, SessionlogError):
         return archive.SCHEMA_VERSION  # not outdated but unreadable: `connect` says so

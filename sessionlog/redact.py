@@ -81,6 +81,7 @@ _AUTHORIZATION = (
     r"(?ai)(?:authorization\\*[\"'`]?\]?[ \t]{0,8}[:=,][ \t]{0,8}\\*[\"'`]?|(?=bearer[ \t]))"
     r"(?:(?P<scheme>[a-z][\w-]{0,30})[ \t]{1,8})?(?P<secret>[\w.~+/:-]{8,}=*)"
 )
+# (No password, but the form of one.)
 _URL_PASSWORD = r"(?a)://[\w!#$%&*+,.;=?~-]*:(?!\d+[?#])(?P<secret>[\w!#$%&*+,.:;=?@^~-]+)@(?!sha256:)"  # noqa: S105
 
 # name = value, name: value, --name value. A bare value ends before the full stop of a sentence.

@@ -49,7 +49,8 @@ def command(as_json: bool) -> None:
     click.echo(
         f"\nAll of it is in {place.db}\n"
         f"Look around:   export SESSIONLOG_HOME={home}\n"
-        "               sessionlog sessions --all\n"
+        "               sessionlog browse\n"
+        "               sessionlog search 购物车 --all\n"
         f"               sqlite3 {place.db} 'SELECT * FROM bash_commands'\n"
         f"Throw it away: rm -r {home}"
     )

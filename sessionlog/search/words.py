@@ -8,6 +8,7 @@ its parts are words too; `snake_case` and `threading.Lock` are split by the toke
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -96,14 +97,23 @@ def _spaced(text: str) -> str:
     return " ".join(pieces)
 
 
-def expression(groups: list[list[Term]], tags: list[Term]) -> str:
-    """The FTS5 expression for a question. Whatever people type, it is a quoted string in it: no syntax can go wrong."""
-    wanted = [" OR ".join(map(_fts, group)) for group in groups if not group[0].negated]
+def expression(groups: list[list[Term]], tags: list[Term], fields: Sequence[str] = ()) -> str:
+    """The FTS5 expression for a question, all words of it in one of these fields if any are given.
+
+    Whatever people type, it is a quoted string in it: no syntax can go wrong.
+    """
+    within = f"{{{' '.join(fields)}}} : " if fields else ""
+    wanted = [within + f"({' OR '.join(map(_fts, group))})" for group in groups if not group[0].negated]
     unwanted = [_fts(group[0]) for group in groups if group[0].negated]
     # Every document has the tag `any`, so that a question may consist of filters, or of what is not wanted.
     required = [f"tags : {_fts(tag)}" for tag in (tags or ([] if wanted else [Term("any")]))]
     positive = " AND ".join(f"({part})" for part in (*wanted, *required))
     return f"({positive}) NOT ({' OR '.join(unwanted)})" if unwanted else positive
+
+
+def quoted(text: str) -> str:
+    """The words of a text as a phrase of FTS5; the text must have one."""
+    return _fts(Term(text))
 
 
 @lru_cache(4096)  # the same few names again and again

@@ -1,0 +1,35 @@
+"""sessionlog browse."""
+
+from __future__ import annotations
+
+import click
+
+from sessionlog.cli import example
+from sessionlog.cli.common import places
+from sessionlog.errors import SessionlogError
+
+
+@example("sessionlog browse", "sessionlog browse --project ~/code/shop", "sessionlog browse --no-open --port 9000")
+@click.command()
+@click.option("--project", metavar="DIR", type=click.Path(), help="Only the project in DIR.")
+@click.option("--all", "everywhere", is_flag=True, help="All projects, which is the default.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option("--port", type=click.IntRange(0, 65535), help="The port; 8417, or a free one, if none is given.")
+@click.option("--no-open", is_flag=True, help="Do not open the browser.")
+def command(project: str | None, everywhere: bool, host: str, port: int | None, no_open: bool) -> None:
+    """Look at all that was recorded in the browser.
+
+    Sessions as one reads them, search, what happened to a file, charts and audits; Datasette's tables, SQL, JSON and
+    CSV are one click away. Nothing can be changed, and only this machine is answered. With another --host, others get
+    in with the token in the address that is printed.
+    """
+    from sessionlog.web import serve
+
+    found = places(project, everywhere or project is None)
+    if not found:
+        raise SessionlogError("nothing has been recorded yet; `sessionlog install` begins, `sessionlog demo` shows how")
+
+    def tell(address: str) -> None:
+        click.echo(f"Browse at {click.style(address, bold=True)} (Ctrl-C ends)")
+
+    serve.serve(found, host, port, not no_open, tell)

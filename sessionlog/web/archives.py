@@ -1,0 +1,80 @@
+"""Which of Datasette's databases are archives of ours."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+from collections.abc import Callable, Iterable
+from contextlib import closing
+from typing import Any, NamedTuple, TypeVar
+from weakref import WeakKeyDictionary
+
+from datasette.utils.asgi import NotFound
+
+from sessionlog import migrate, read_only, reading
+from sessionlog.projects import Place
+
+T = TypeVar("T")
+
+
+class Archive(NamedTuple):
+    """A project as the pages know it."""
+
+    name: str  # of the database: what addresses hold
+    label: str  # the folder's name; with the database's where two projects share it
+    place: Place
+
+
+_known: WeakKeyDictionary[Any, dict[str, Place | None]] = WeakKeyDictionary()
+
+
+def of(datasette: Any) -> dict[str, Archive]:
+    """All archives, by the name of their database."""
+    known = _known.setdefault(datasette, {})
+    for name, database in list(datasette.databases.items()):
+        if name not in known:
+            known[name] = reading.place_at(database.path) if database.path and _is_archive(database.path) else None
+    found = {name: place for name, place in known.items() if place and name in datasette.databases}
+    labels = [os.path.basename(place.project) for place in found.values()]
+    return {
+        name: Archive(name, label if labels.count(label) == 1 else f"{label} ({name})", place)
+        for (name, place), label in zip(found.items(), labels, strict=True)
+    }
+
+
+def named(datasette: Any, name: str) -> Archive:
+    """The archive of this name, or a page that says there is none."""
+    found = of(datasette).get(name)
+    if found is None:
+        raise NotFound(f"There is no archive called {name}.")
+    return found
+
+
+def chosen(datasette: Any, names: Iterable[str]) -> list[Archive]:
+    """The archives of these names; all of them, if none is named."""
+    wanted = [name for name in names if name]
+    return [named(datasette, name) for name in wanted] if wanted else list(of(datasette).values())
+
+
+def connect(archive: Archive) -> sqlite3.Connection:
+    """A read-only connection, for whoever is in a thread already."""
+    return reading.connect(archive.place)
+
+
+async def read(archive: Archive, question: Callable[[sqlite3.Connection], T]) -> T:
+    """Ask an archive through a read-only connection of its own, in a thread: the server goes on meanwhile."""
+
+    def ask() -> T:
+        with closing(connect(archive)) as connection:
+            return question(connection)
+
+    return await asyncio.to_thread(ask)
+
+
+def _is_archive(path: str) -> bool:
+    try:
+        with closing(sqlite3.connect(read_only.uri(path), uri=True)) as connection:
+            return bool(connection.execute("PRAGMA application_id").fetchone()[0] == migrate.APPLICATION_ID)
+    except sqlite3.Error:
+        return False

@@ -1,0 +1,78 @@
+"""Starting Datasette with all archives, our plugin and what datasette-metadata.yml says of each table."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import threading
+import webbrowser
+from collections.abc import Callable, Iterable
+
+import uvicorn
+from datasette.app import Datasette
+
+from sessionlog import metadata, reading
+from sessionlog.errors import SessionlogError
+from sessionlog.projects import Place
+
+PORT = 8417
+# Audits look at everything there is; Datasette's own second is too short for a million events.
+SETTINGS = {"sql_time_limit_ms": 10_000, "suggest_facets": False, "truncate_cells_html": 300, "allow_facet": True}
+
+
+def datasette(places: Iterable[Place], token: str | None = None) -> Datasette:
+    """A Datasette over these archives."""
+    files = [place.db for place in places if os.path.exists(place.db)]
+    described = metadata.for_datasette([])  # of each archive our plugin tells
+    described["plugins"] = {"sessionlog": {"token": token}}
+    return Datasette(files, metadata=described, settings=SETTINGS, pdb=False)
+
+
+def serve(places: Iterable[Place], host: str, port: int | None, opened: bool, tell: Callable[[str], None]) -> None:
+    """Serve until Ctrl-C; `tell` is told the address once somebody answers there."""
+    for place in (found := list(places)):
+        reading.bring_up_to_date(place)
+    listening = _listen(host, port)
+    token = None if _is_loopback(listening) else secrets.token_urlsafe(24)
+    app = datasette(found, token)
+    address = _address(listening, host, token)
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            tell(address)
+            if opened:
+                threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+
+    config = uvicorn.Config(app.app(), log_level="warning", access_log=False, server_header=False)
+    with listening:
+        Server(config).run([listening])
+
+
+def _listen(host: str, port: int | None) -> socket.socket:
+    """The port asked for; if none was, the usual one or, when that is taken, a free one."""
+    problem = ""
+    for attempt in [PORT, 0] if port is None else [port]:
+        listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((host, attempt))
+        except OSError as error:
+            listening.close()
+            problem = f"cannot listen on {host}, port {attempt}: {error.strerror or error}"
+        else:
+            return listening
+    raise SessionlogError(problem)
+
+
+def _is_loopback(listening: socket.socket) -> bool:
+    bound = listening.getsockname()[0]
+    return bool(bound == "::1" or bound.startswith("127."))
+
+
+def _address(listening: socket.socket, host: str, token: str | None) -> str:
+    # Nothing is bound here: an address that stands for all is replaced by a name that a browser can open.
+    name = socket.gethostname() if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host  # noqa: S104
+    address = f"http://{name}:{listening.getsockname()[1]}/"
+    return f"{address}?token={token}" if token else address

@@ -1,0 +1,17 @@
+"""The page: sessions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from datasette.utils.asgi import Response
+
+from sessionlog.web import pages
+
+
+def routes(datasette: Any) -> list[tuple[str, Any]]:
+    return [(r"/-/sessions(/(?P<name>[^/]+))?$", page)]
+
+
+async def page(datasette: Any, request: Any) -> Response:
+    return await pages.render(datasette, request, "sessions")
