@@ -243,7 +243,7 @@ def eyelet(folder: Path) -> Logger:
         env=env,
         stored=stored,
         store=[db, home / ".eyelet", project / "eyelet-hooks"],
-        keeps="every event, whole, twice (its log and its list of executions), with the variables ANTHROPIC_*, CLAUDE_*",
+        keeps="every event, whole, twice (its log and its list of executions), with ANTHROPIC* and CLAUDE* variables",
         more="Templates and workflows that run other hooks, a terminal interface.",
         feed=[str(bin_ / "python"), "-c", FEED_EYELET],
         search=lambda word: [program, "query", "grep", word],
