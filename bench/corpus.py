@@ -32,6 +32,8 @@ def _pool() -> str:
     lines, length = [], 0
     while length < POOL:
         line = " " * rng.choice((0, 4, 8)) + " ".join(rng.choices(WORDS, k=rng.randint(3, 12)))
+        if not len(lines) % 500:
+            line += " getUserName(handler_42)"  # what is rare is asked for, too
         lines.append(line)
         length += len(line) + 1
     return "\n".join(lines)[:POOL]
@@ -149,7 +151,7 @@ def _rows(rng: random.Random, events: int, events_per_session: int, small: bool)
 
 def _template(rng: random.Random, small: bool) -> tuple[Any, ...]:
     size = 700 + int(rng.expovariate(1 / 60)) if small else min(int(rng.lognormvariate(6.8, 1.0)), 20_000)
-    event = payload(rng.choice(KINDS), size, rng, "")
+    event = payload(rng.choice(KINDS), size, rng, "template")
     return tuple(normalise(event, at_ms=0, via="bench").values())
 
 
