@@ -310,7 +310,7 @@ def told(work: Work, stored: Stored) -> str:
     sentences = [
         f"- **{fired / work.seconds:.1f} events a second** were reached of {work.rate:g} asked for: {fired:,} hooks in "
         f"{work.seconds / 60:g} minutes; {work.skipped:,} were left out because their session still waited.",
-        f"- **Lost: {len(stored.lost)}** of the {codes[0]:,} events whose hook exited 0, each looked for by its own id. "
+        f"- **Lost: {len(stored.lost)}** of the {codes[0]:,} events whose hook exited 0, each looked for by its id. "
         f"Stored twice: {stored.twice}. Still waiting in a spool afterwards: {stored.waiting}. Check of the database: "
         f"{stored.integrity}.",
         f"- **Not kept, and said so: {len(stored.refused)}** (hooks that ended otherwise: {others or 'none'}).",
