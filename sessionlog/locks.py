@@ -1,6 +1,7 @@
 """A lock between processes that ends with the process, whatever ends it."""
 
 import os
+import stat
 import time
 
 from sessionlog.errors import ArchiveUnavailable
@@ -11,8 +12,12 @@ if TYPE_CHECKING:
 
 
 def open_private(path: str, flags: int) -> int:
-    """Open a file of ours for reading and writing, made 0600 if it is new; a symlink in its place is refused."""
-    return os.open(path, flags | os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    """Open a file of ours for reading and writing, made 0600 if it is new; a link or pipe in its place is refused."""
+    descriptor = os.open(path, flags | os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(f"{path} is not a file")  # what is written to a pipe is gone
+    return descriptor
 
 
 def try_lock(descriptor: int) -> bool:

@@ -170,9 +170,10 @@ def _store_line(connection: "sqlite3.Connection", line: bytes) -> bool:
 
 def _spool_id(header: bytes) -> str:
     try:
-        return str(parse_json(header.decode())["spool"])
+        name = str(parse_json(header.decode())["spool"])
     except (ValueError, TypeError, KeyError):
-        return header.hex()  # not ours to write, but its lines may be
+        name = ""
+    return name if name.isascii() and name.isalnum() else header.hex()  # damaged, but its lines may be whole
 
 
 def _make_own_folder(folder: str) -> None:

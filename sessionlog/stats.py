@@ -12,7 +12,8 @@ from sessionlog.projects import Place
 Row = dict[str, Any]
 
 # What each thing that happened counts for. A session that no hook saw is counted by its transcript, as in
-# `session_summary`. There is no index on time: a query starts at the first event of the sessions still alive then.
+# `session_summary`. There is no index on time: a query starts at the first event of the sessions still alive then. The
+# unary plus keeps SQLite from the index of events, by which it would fetch most rows one by one, much more slowly.
 _HAPPENED = """
     SELECT
         session_id, at, tool_name,
@@ -22,7 +23,7 @@ _HAPPENED = """
         iif(event = 'PostToolUse' AND tool_name IN ('Edit', 'MultiEdit', 'Write'), file_path, NULL) AS file,
         duration_ms
     FROM events
-    WHERE event IN ('SessionStart', 'UserPromptSubmit', 'PostToolUse', 'PostToolUseFailure', 'StopFailure')
+    WHERE +event IN ('SessionStart', 'UserPromptSubmit', 'PostToolUse', 'PostToolUseFailure', 'StopFailure')
         AND at >= :since
         AND id >= iif(:since = '', 0, (
             SELECT min(id) FROM events

@@ -6,24 +6,25 @@ indexer, pays nothing for it, and whoever takes something out of the archive has
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
-from pathlib import Path
 from typing import Any, NamedTuple
 
+from sessionlog import read_only
 from sessionlog.errors import SessionlogError
 from sessionlog.locks import Lock, open_private
 from sessionlog.projects import Place
 from sessionlog.search.words import segment, tag
+from sessionlog.transcripts.chunks import parse
 from sessionlog.transcripts.entries import EXCERPT
 from sessionlog.transcripts.lines import Lines
 from sessionlog.when import moment
 
-VERSION = 1  # another version is made anew
+VERSION = 2  # another version is made anew
 BATCH = 1000
+ONE_MS = 1 << 20  # of a key: room for half a million things at once
 LOCK_WAIT = 30  # seconds: another search may be taking in a batch
 
 Row = dict[str, Any]
@@ -42,6 +43,9 @@ CREATE VIRTUAL TABLE words USING fts5({", ".join(FIELDS)}, tags, content='', tok
 # What a tool's answer repeats of its question, and what no person wrote or reads.
 _NOT_INDEXED = {"originalFile", "oldString", "newString", "structuredPatch", "base64", "original_file", "updated_file"}
 _NOT_INDEXED |= {"agent_transcript_path", "background_tasks", "effort", "session_crons", "tool_calls"}
+
+
+FAILURES = ("PostToolUseFailure", "StopFailure", "PermissionDenied")
 
 
 class Document(NamedTuple):
@@ -68,21 +72,36 @@ def forget(place: Place) -> None:
 def catch_up(place: Place, archive: sqlite3.Connection, progress: Progress | None = None) -> None:
     """Take in what is new in the archive since the last time."""
     with closing(_open(place, archive)) as index:
-        total = _waiting(archive, index)
-        done = 0
+        newest = _newest(archive)  # what comes in meanwhile is for the next search: a busy archive has no end
+        total = left = _waiting(index, newest)
+        if total and progress:
+            progress(0, total)
         lines = Lines(archive)
-        while total:
-            count = _take_in_batch(archive, index, lines)
-            if not count:
-                break
-            done += count
+        while left and _take_in_batch(archive, index, lines):
+            left = _waiting(index, newest)
             if progress:
-                progress(min(done, total), total)
+                progress(total - left, total)
+
+
+def can_be_asked(place: Place, archive: sqlite3.Connection) -> bool:
+    """Whether there is an index of this archive, be it behind."""
+    try:
+        attach(place, archive)
+    except sqlite3.Error:
+        return False
+    try:
+        version = archive.execute("PRAGMA search.user_version").fetchone()["user_version"]
+        known = archive.execute("SELECT archive FROM search.progress").fetchone()["archive"]
+        return bool(version == VERSION and known == _identity(archive))
+    except (sqlite3.Error, TypeError):
+        return False
+    finally:
+        archive.execute("DETACH search")
 
 
 def attach(place: Place, archive: sqlite3.Connection) -> None:
     """Make the index a part of a read-only connection, under the name `search`."""
-    archive.execute("ATTACH ? AS search", (f"{Path(path_of(place)).absolute().as_uri()}?mode=ro",))
+    archive.execute("ATTACH ? AS search", (read_only.uri(path_of(place)),))
 
 
 def document_of_event(row: Row) -> Document | None:
@@ -105,16 +124,13 @@ def document_of_event(row: Row) -> Document | None:
         "code": _joined(row["old_string"], row["new_string"], row["content"]),
         "output": _joined(row["error"], *_strings(answer)),
     }
-    role = {"UserPromptSubmit": "user", "Stop": "assistant", "SubagentStop": "assistant"}.get(
-        name, "tool" if tool else "system"
-    )
-    tags = [tag("event", name), tag("role", role), tag("session", row["session_id"])]
+    tags = [tag("event", name), tag("role", role_of_event(name, tool)), tag("session", row["session_id"])]
     if tool:
         tags.append(tag("tool", tool))
     if row["agent_id"]:
         tags.append(tag("agent", row["agent_id"]))
         tags.append(tag("agent", row["agent_type"] or ""))
-    if name in ("PostToolUseFailure", "StopFailure", "PermissionDenied"):
+    if name in FAILURES:
         tags.append("failed")
     return Document(fields, tags)
 
@@ -128,7 +144,7 @@ def document_of_message(row: Row) -> Document | None:
     fields[place] = text
     if row["thinking"]:
         fields["said"] = _joined(fields["said"], row["thinking"])
-    tags = [tag("event", kind), tag("role", row["role"] or "system"), tag("session", row["session_id"])]
+    tags = [tag("event", kind), tag("role", role_of_message(kind, row["role"])), tag("session", row["session_id"])]
     if row["tool_name"]:
         tags.append(tag("tool", row["tool_name"]))
     if row["agent_id"]:
@@ -136,6 +152,17 @@ def document_of_message(row: Row) -> Document | None:
     if row["is_error"]:
         tags.append("failed")
     return Document(fields, tags)
+
+
+def role_of_event(name: str, tool: str | None) -> str:
+    """Who said or did it: user, assistant, tool or system."""
+    roles = {"UserPromptSubmit": "user", "Stop": "assistant", "SubagentStop": "assistant"}
+    return roles.get(name, "tool" if tool else "system")
+
+
+def role_of_message(kind: str, role: str | None) -> str:
+    """The same for a message; to the API, what a tool gives back comes from the user."""
+    return "tool" if kind in ("tool_use", "tool_result") else role or "system"
 
 
 def whole(row: Row, lines: Lines) -> Row:
@@ -149,7 +176,7 @@ def whole(row: Row, lines: Lines) -> Row:
 
 def _open(place: Place, archive: sqlite3.Connection) -> sqlite3.Connection:
     """The index for writing; one that is of another version, of another archive or broken is made anew."""
-    identity = str(archive.execute("SELECT created_at || project AS identity FROM archive").fetchone()["identity"])
+    identity = _identity(archive)
     with Lock(f"{path_of(place)}.lock", LOCK_WAIT):  # many searches may find that there is none
         for _ in range(2):
             os.close(open_private(path_of(place), 0))
@@ -162,6 +189,10 @@ def _open(place: Place, archive: sqlite3.Connection) -> sqlite3.Connection:
             index.close()
             forget(place)
     raise SessionlogError(f"the search index {path_of(place)} cannot be made")
+
+
+def _identity(archive: sqlite3.Connection) -> str:
+    return str(archive.execute("SELECT created_at || project AS identity FROM archive").fetchone()["identity"])
 
 
 def _is_made_for(index: sqlite3.Connection, identity: str) -> bool:
@@ -179,14 +210,18 @@ def _is_made_for(index: sqlite3.Connection, identity: str) -> bool:
     return bool(index.execute("PRAGMA user_version").fetchone()[0] == VERSION and known == identity)
 
 
-def _waiting(archive: sqlite3.Connection, index: sqlite3.Connection) -> int:
-    """About how many rows are new."""
-    event_id, message_id = index.execute("SELECT event_id, message_id FROM progress").fetchone()
-    new = 0
-    for table, known in (("events", event_id), ("messages", message_id)):
-        newest: int = archive.execute(f"SELECT ifnull(max(id), 0) AS id FROM {table}").fetchone()["id"]
-        new += max(0, newest - known)
-    return new
+def _newest(archive: sqlite3.Connection) -> tuple[int, int]:
+    """The newest event and the newest message."""
+    row = archive.execute(
+        "SELECT ifnull((SELECT max(id) FROM events), 0) AS event, ifnull((SELECT max(id) FROM messages), 0) AS message"
+    ).fetchone()
+    return row["event"], row["message"]
+
+
+def _waiting(index: sqlite3.Connection, newest: tuple[int, int]) -> int:
+    """About how many rows up to the newest are not in the index."""
+    known = index.execute("SELECT event_id, message_id FROM progress").fetchone()
+    return sum(max(0, there - here) for there, here in zip(newest, known, strict=True))
 
 
 def _take_in_batch(archive: sqlite3.Connection, index: sqlite3.Connection, lines: Lines) -> int:
@@ -241,16 +276,17 @@ def _documents(
     for row in rows:
         document = None if row["known"] else make(row)
         if document and any(document.fields.values()):
-            yield _key(row["at"], row["id"]), source, row["id"], document
+            yield key(row["at"], row["id"]), source, row["id"], document
 
 
 def _insert(index: sqlite3.Connection, documents: Iterable[tuple[int, str, int, Document]]) -> None:
     columns = ", ".join(FIELDS)
-    for wanted, source, row_id, document in documents:
+    # In the order of their keys: FTS5 writes out what it has gathered when a lesser one comes.
+    for wanted, source, row_id, document in sorted(documents):
         key = wanted
-        while index.execute("SELECT 1 FROM documents WHERE key = ?", (key,)).fetchone():
+        insert = f"INSERT OR IGNORE INTO documents (key, {source}) VALUES (?, ?)"
+        while not index.execute(insert, (key, row_id)).rowcount:
             key += 1
-        index.execute(f"INSERT INTO documents (key, {source}) VALUES (?, ?)", (key, row_id))
         values = [segment(document.fields[field]) for field in FIELDS]
         index.execute(
             f"INSERT INTO words (rowid, {columns}, tags) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -258,21 +294,23 @@ def _insert(index: sqlite3.Connection, documents: Iterable[tuple[int, str, int, 
         )
 
 
-def _key(at: str | None, row_id: int) -> int:
+def key(at: str | None, row_id: int) -> int:
+    """Where in the order of time an event or message stands."""
     return (key_of_time(at) if at else 0) + (row_id & 0x7FFFF)
 
 
 def key_of_time(at: str) -> int:
-    """The first key of a moment: milliseconds since 1970, with room for half a million things at once."""
+    """The first key of a moment: milliseconds since 1970, and room behind them."""
     try:
-        return int(moment(at).timestamp() * 1000) << 20
+        milliseconds = round(moment(at).timestamp() * 1000)
+        return max(-(2**42), min(milliseconds, 2**42)) * ONE_MS  # a clock may be wrong by more than SQLite can count
     except (ValueError, OverflowError):
         return 0
 
 
 def _json(text: str | None) -> Any:
     try:
-        return json.loads(text) if text else None
+        return parse(text.encode()) if text else None
     except (ValueError, RecursionError):
         return None
 
@@ -291,4 +329,5 @@ def _strings(value: Any) -> Iterator[str]:
 
 
 def _joined(*texts: str | None) -> str:
-    return "\n".join(text for text in texts if text).encode("utf-8", "replace").decode()
+    text = "\n".join([text for text in texts if text])
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()

@@ -8,7 +8,6 @@ import socket
 import threading
 import webbrowser
 from collections.abc import Callable, Iterable
-from pathlib import Path
 
 import uvicorn
 from datasette.app import Datasette
@@ -25,7 +24,7 @@ SETTINGS = {"sql_time_limit_ms": 10_000, "suggest_facets": False, "truncate_cell
 def datasette(places: Iterable[Place], token: str | None = None) -> Datasette:
     """A Datasette over these archives."""
     files = [place.db for place in places if os.path.exists(place.db)]
-    described = metadata.for_datasette(Path(file).stem for file in files)
+    described = metadata.for_datasette([])  # of each archive our plugin tells
     described["plugins"] = {"sessionlog": {"token": token}}
     return Datasette(files, metadata=described, settings=SETTINGS, pdb=False)
 
@@ -73,6 +72,7 @@ def _is_loopback(listening: socket.socket) -> bool:
 
 
 def _address(listening: socket.socket, host: str, token: str | None) -> str:
+    # Nothing is bound here: an address that stands for all is replaced by a name that a browser can open.
     name = socket.gethostname() if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host  # noqa: S104
     address = f"http://{name}:{listening.getsockname()[1]}/"
     return f"{address}?token={token}" if token else address
