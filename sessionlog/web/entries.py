@@ -12,7 +12,7 @@ from markupsafe import Markup, escape
 
 from sessionlog import calls, terminal
 from sessionlog.course import Item
-from sessionlog.timeline import Call, Entry
+from sessionlog.timeline import Call, Entry, is_refused
 from sessionlog.web import code, diffs, markdown
 
 # What is shown of an output, of words, of a diff before somebody asks for more: lines, and characters.
@@ -258,8 +258,9 @@ def _show_words(found: Shown, entry: Entry) -> None:
             if text:
                 found.parts.append(_words(text, "markdown", "text"))
         case "review":
-            found.badges.append((title, "good" if title.startswith("allowed") else "bad"))
-            found.state = "ok" if title.startswith("allowed") else "refused"
+            decided, _, found.headline = terminal.one_line(entry.title, 160).partition(", ")
+            found.badges.append((decided, "bad" if is_refused(entry) else "good"))
+            found.state = "refused" if is_refused(entry) else "ok"
             found.parts.append(_words(text, "markdown", "text"))
         case _:
             found.label = title if entry.kind == "event" else found.label
