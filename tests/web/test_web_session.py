@@ -17,7 +17,7 @@ from playwright.sync_api import Page, expect
 from recording import hostile_session
 
 from sessionlog.projects import Place
-from sessionlog.web import code
+from sessionlog.web import ansi, code
 
 
 def get(address: str, path: str) -> tuple[int, str, http.client.HTTPMessage]:
@@ -377,6 +377,11 @@ def test_hostile_content_does_nothing(place: Place, serve: Serve, visit: Open) -
         status, body, _ = get(address, f"{path_of(place, 'hostile')}?{name}=%3Cscript%3E%22%27%00%F0")
         assert status == 200
         assert "<script>" not in body.partition("<main")[2]
+
+
+def test_colours_of_a_terminal_are_shown_and_nothing_else_is_obeyed() -> None:
+    shown = ansi.html("a\x1b[1;31mred <b>\x1b[0m \x1b]0;title\x07\x1b[2J\x1b[38;5;9mx\x1b[39;22m\u202e")
+    assert shown == 'a<span class="ansi-bold ansi-red">red &lt;b&gt;</span> \\x1b]0;title\\x07\\x1b[2Jx\\u202e'
 
 
 def test_text_that_is_made_to_take_long_stays_plain() -> None:
