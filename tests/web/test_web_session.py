@@ -311,6 +311,7 @@ def test_live_session_grows_while_the_hook_writes(
     expect(page.locator("h1 .badge.live")).to_be_visible()
     hook({**running, "hook_event_name": "PreToolUse"})
     expect(page.locator(".call .badge")).to_have_text("running")
+    expect(page.locator(".badge.bad, .chip.kind-trouble")).to_have_count(0)
     hook({**running, "hook_event_name": "PostToolUse", "tool_response": {"stdout": "woke up", "stderr": ""}})
     expect(page.locator(".call.is-ok")).to_have_count(1)
     expect(page.locator(".call .badge")).to_have_count(0)
