@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from sessionlog import migrate, projects
+from sessionlog import archive, migrate, projects
 from sessionlog.event import COLUMNS, normalise
 from sessionlog.lean import utc_text
 
@@ -100,7 +100,8 @@ def fill(
     for kind, name, _ in kept:
         connection.execute(f"DROP {kind} {name}")
     rows = _rows(random.Random(seed), events, events_per_session, small)
-    insert = f"INSERT INTO events ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
+    columns = ("id", *COLUMNS, "salt", "hash")
+    insert = f"INSERT INTO events ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
     while batch := list(islice(rows, BATCH)):
         connection.execute("BEGIN")
         connection.executemany(insert, batch)
@@ -109,6 +110,11 @@ def fill(
     for _, _, statement in kept:
         connection.execute(statement)
     connection.execute(_SESSIONS)
+    connection.execute(
+        "UPDATE sessions SET chain = ("
+        "SELECT hash FROM events WHERE events.session_id = sessions.session_id ORDER BY at DESC LIMIT 1)"
+    )
+    connection.execute("UPDATE archive SET last_event = ?", (events,))
     connection.execute("COMMIT")
     connection.close()
     return place
@@ -129,7 +135,7 @@ GROUP BY session_id
 
 
 def _rows(rng: random.Random, events: int, events_per_session: int, small: bool) -> Iterator[tuple[Any, ...]]:
-    """The rows of `events`, in the order of COLUMNS."""
+    """The rows of `events`: id, COLUMNS, salt and hash."""
     templates = [_template(rng, small) for _ in range(min(events, TEMPLATES))]
     session_at, at_at, prompt_at, call_at, duration_at, path_at = map(
         COLUMNS.index, ("session_id", "at", "prompt_id", "tool_use_id", "duration_ms", "transcript_path")
@@ -138,7 +144,7 @@ def _rows(rng: random.Random, events: int, events_per_session: int, small: bool)
     for number in range(events):
         if number % events_per_session == 0:
             session_id = str(uuid.UUID(int=rng.getrandbits(128)))
-            path = _transcript_path(session_id)
+            path, chain = _transcript_path(session_id), None
         at_ms += 100 + int(rng.random() * 40_000)
         row = list(templates[int(rng.random() * len(templates))])
         row[session_at], row[at_at], row[path_at] = session_id, utc_text(at_ms), path
@@ -146,7 +152,10 @@ def _rows(rng: random.Random, events: int, events_per_session: int, small: bool)
             row[call_at], row[duration_at] = f"toolu_{rng.getrandbits(64):016x}", 1 + int(rng.random() * 3000)
         prompt_id = f"{rng.getrandbits(128):032x}"
         row[prompt_at] = f"{prompt_id[:8]}-{prompt_id[8:12]}-{prompt_id[12:16]}-{prompt_id[16:20]}-{prompt_id[20:]}"
-        yield tuple(row)
+        salt = f"{rng.getrandbits(128):032x}"
+        bytes_of_row = [value.encode() if isinstance(value, str) else value for value in row]
+        chain = archive.link(chain, archive.digest((number + 1, salt.encode(), *bytes_of_row)))
+        yield number + 1, *row, salt, chain
 
 
 def _template(rng: random.Random, small: bool) -> tuple[Any, ...]:

@@ -24,7 +24,7 @@ from sessionlog.supervisor import review
 @click.option(
     "--rules",
     metavar="FILE",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=click.Path(path_type=Path),
     help="The rules in FILE instead of those that come with sessionlog.",
 )
 @click.option("--claude", is_flag=True, help="Let Claude review, in a fork of the session, instead of rules.")

@@ -246,6 +246,7 @@ def _take_in_batch(archive: sqlite3.Connection, index: sqlite3.Connection, lines
 
 
 # A call that has ended is found by its end. What hooks and transcript both know is found once, as the hook's event.
+# The unary plus keeps SQLite on the index of the session: all prompts of the archive are many more.
 _NEW_EVENTS = """
 SELECT *, (
     event = 'PreToolUse' AND EXISTS (
@@ -262,7 +263,7 @@ SELECT *, (
         SELECT 1 FROM events WHERE events.tool_use_id = messages.tool_use_id AND events.session_id = messages.session_id
     )) OR (prompt_id IS NOT NULL AND EXISTS (
         SELECT 1 FROM events
-        WHERE events.session_id = messages.session_id AND events.event = 'UserPromptSubmit'
+        WHERE events.session_id = messages.session_id AND +events.event = 'UserPromptSubmit'
             AND events.prompt_id = messages.prompt_id
     ))
 ) AS known
