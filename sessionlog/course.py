@@ -31,6 +31,8 @@ EVENT_KINDS = {
 
 OUTCOMES = {"PostToolUse": "ok", "PostToolUseFailure": "failed"}
 
+TROUBLE = ("failed", "no result", "denied", "denied or not answered", "not allowed")
+
 # Both with the same columns, so that sorting their rows together is all that merging takes. No long text among them.
 EVENTS = """
     SELECT at, 'e', id, event, agent_id, agent_type, tool_name, tool_use_id, prompt_id, NULL, 1, 0
@@ -53,7 +55,7 @@ class Item:
     title: str = ""  # the tool, or the name of an event
     agent_id: str | None = None
     tool_use_id: str | None = None
-    outcome: str = ""  # of a call: ok, failed, no result; of a permission: allowed, denied, …
+    outcome: str = ""  # of a call: ok, failed, no result; of a permission or a review: allowed, denied, …
     minor: bool = False
     was_told: bool = False  # its words are another item's
     number: int = 0  # of the items of the session
@@ -62,7 +64,7 @@ class Item:
     @property
     def is_trouble(self) -> bool:
         """Whether something went wrong, or was refused."""
-        return self.kind == "failure" or self.outcome in ("failed", "denied", "no result", "denied or not answered")
+        return self.kind == "failure" or self.outcome in TROUBLE
 
 
 @dataclass(slots=True)
@@ -217,6 +219,12 @@ class _Reader:
                 self.asked.append((item, self.last_calls.get((item.agent_id, tool_name))))
             case "PermissionDenied":
                 item.outcome = "denied"
+            case "SupervisorDecision":
+                query = (
+                    "SELECT iif(json_valid(extra), json_extract(extra, '$.decision'), NULL) FROM events WHERE id = ?"
+                )
+                decision = _plain(self.connection, query, int(item.name[1:]))[0][0]
+                item.outcome = "allowed" if decision == "allow" else "not allowed"
             case "Stop" | "SubagentStop":
                 if twin := self._told_before(item):
                     item.was_told = True

@@ -40,7 +40,7 @@ class Choice(NamedTuple):
     def is_filtered(self) -> bool:
         return bool(self.kinds or self.tools or self.trouble or self.focused)
 
-    def wants(self, item: Item) -> bool:
+    def wants(self, item: Item, is_trouble: bool) -> bool:
         """Whether an item is shown: by any of the filters, or there is none."""
         if self.focused and (item.agent_id or item.kind not in ("prompt", "answer")):
             return False
@@ -51,7 +51,7 @@ class Choice(NamedTuple):
         return (
             item.kind in self.kinds
             or (item.kind == "tool" and item.title in self.tools)
-            or (self.trouble and item.is_trouble)
+            or (self.trouble and is_trouble)
         )
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import Any
@@ -12,7 +13,9 @@ from markupsafe import Markup, escape
 from sessionlog import terminal
 
 # Longer pieces, and pieces with longer lines, stay plain: colouring them would take longer than reading them.
-COLOURED, LONGEST_LINE = 40_000, 2_000
+COLOURED, LONGEST_LINE = 20_000, 2_000
+# And so do pieces that take longer (s of this thread): some lexers need many seconds for 20 KB of blank lines.
+PATIENCE = 0.06
 
 LIGHT, DARK = "xcode", "github-dark"
 # What stands behind code: plain, added, removed. Colours that are too faint on one of them are made stronger.
@@ -29,7 +32,10 @@ def lines(text: str, lexer: Any) -> list[Words]:
     if lexer is None or len(text) > COLOURED or max(map(len, plain)) > LONGEST_LINE:
         return [[("", line)] for line in plain]
     found: list[Words] = [[]]
-    for kind, piece in lexer.get_tokens(text):
+    end = time.thread_time() + PATIENCE
+    for number, (kind, piece) in enumerate(lexer.get_tokens(text)):
+        if number % 16 == 0 and time.thread_time() > end:
+            break
         first, *rest = piece.split("\n")
         name = _class(kind)
         found[-1].append((name, first))

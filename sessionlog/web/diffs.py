@@ -16,8 +16,8 @@ from sessionlog.web import code
 
 # Lines that are shown of a diff, and characters of a line; the rest is one click away.
 LINES, WIDTH = 400, 2_000
-# Two lines are compared word by word if they are this short, and this much alike.
-COMPARED, ALIKE = 400, 0.5
+# Lines are compared word by word if they are not more than this in a row, have not more words, and are so much alike.
+PAIRS, COMPARED, ALIKE = 40, 120, 0.5
 
 _HUNK = re.compile(r"@@ -(\d{1,9}),\d{1,9} \+(\d{1,9}),\d{1,9} @@")
 _WORD = re.compile(r"\w+|\s+|.", re.DOTALL)
@@ -106,7 +106,7 @@ def _same(pairs: list[tuple[Line, Line]]) -> str:
 
 def _change(removed: list[Line], added: list[Line]) -> str:
     old, new = [line.words for line in removed], [line.words for line in added]
-    for at, (before, after) in enumerate(zip(removed, added, strict=False)):
+    for at, (before, after) in enumerate(zip(removed[:PAIRS], added[:PAIRS], strict=False)):
         old[at], new[at] = _compared(before, after)
     left = "".join(_line("−", line, words) for line, words in zip(removed, old, strict=True))
     right = "".join(_line("+", line, words) for line, words in zip(added, new, strict=True))
@@ -121,9 +121,9 @@ def _line(sign: str, line: Line, words: code.Words) -> str:
 
 def _compared(before: Line, after: Line) -> tuple[code.Words, code.Words]:
     """The words that differ, marked; lines that have little in common are left alone."""
-    if len(before.text) > COMPARED or len(after.text) > COMPARED or before.text.strip() == after.text.strip():
-        return before.words, after.words
     old, new = _WORD.findall(before.text), _WORD.findall(after.text)
+    if max(len(old), len(new)) > COMPARED or before.text.strip() == after.text.strip():
+        return before.words, after.words
     matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
     if matcher.ratio() < ALIKE:
         return before.words, after.words

@@ -12,8 +12,8 @@ from markupsafe import Markup, escape
 
 from sessionlog import calls, terminal
 from sessionlog.course import Item
-from sessionlog.timeline import Call, Entry
-from sessionlog.web import code, diffs, markdown
+from sessionlog.timeline import Call, Entry, is_refused
+from sessionlog.web import ansi, code, diffs, markdown
 
 # What is shown of an output, of words, of a diff before somebody asks for more: lines, and characters.
 OUTPUT, WORDS, BIG_LINE = (12, 4_000), (60, 12_000), 400
@@ -70,6 +70,7 @@ class Shown:
     state: str = ""  # ok, failed, open (no result yet), refused (and never one)
     is_open: bool = False
     copy: str = ""
+    file: str = ""  # that was changed
     parts: list[Part] = field(default_factory=list)
 
     @property
@@ -147,6 +148,8 @@ def _show_call(found: Shown, call: Call, is_running: bool) -> None:
         found.added, found.removed = diff.added, diff.removed
         found.parts.append(_diff_part(diff))
         found.is_open = diff.lines <= OPEN_DIFF
+        path = inputs.get("file_path")
+        found.file = path if isinstance(path, str) and len(path) < 1000 else ""
     found.parts += _inputs(call, inputs, found)
     found.parts += _output(call, inputs)
     found.is_open = found.is_open or found.state == "failed"
@@ -210,7 +213,8 @@ def _output(call: Call, inputs: dict[str, Any]) -> Iterator[Part]:
     lexer = code.for_file(path) if call.name == "Read" and isinstance(path, str) and not failed else None
     if text[:1] in "{[" and lexer is None and not isinstance(call.response, str):
         lexer = code.for_language("json")
-    yield Part("failed output" if failed else "output", code.block(some, lexer), left_out, "output")
+    html = code.block(some, lexer) if lexer else ansi.html(some)
+    yield Part("failed output" if failed else "output", html, left_out, "output")
 
 
 def _todo(todo: dict[str, Any]) -> Markup:
@@ -258,8 +262,9 @@ def _show_words(found: Shown, entry: Entry) -> None:
             if text:
                 found.parts.append(_words(text, "markdown", "text"))
         case "review":
-            found.badges.append((title, "good" if title.startswith("allowed") else "bad"))
-            found.state = "ok" if title.startswith("allowed") else "refused"
+            decided, _, found.headline = terminal.one_line(entry.title, 160).partition(", ")
+            found.badges.append((decided, "bad" if is_refused(entry) else "good"))
+            found.state = "refused" if is_refused(entry) else "ok"
             found.parts.append(_words(text, "markdown", "text"))
         case _:
             found.label = title if entry.kind == "event" else found.label

@@ -16,8 +16,8 @@ TAGS = {
     *("p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "ul", "ol", "li", "pre"),
     *("table", "thead", "tbody", "tr", "th", "td", "strong", "em", "s", "code", "span", "a"),
 }
-# Longer texts are shown as they came.
-RENDERED = 60_000
+# Longer texts are shown as they came: some that are made for it take the parser seconds.
+RENDERED = 30_000
 
 
 def html(text: str) -> Markup | None:

@@ -60,7 +60,7 @@ async def page(datasette: Any, request: Any) -> Response:
 
     context = await archives.read(archive, question)
     return await pages.render(
-        datasette, request, "session", archive=archive, session_id=session_id, choice=choice, **context
+        datasette, request, "session", **_frame(datasette, archive, session_id, choice), **context
     )
 
 
@@ -75,9 +75,8 @@ async def part(datasette: Any, request: Any) -> Response:
         return {"view": view, "window": view.window()}
 
     context = await archives.read(archive, question)
-    html = await pages.fragment(
-        datasette, "session_timeline", archive=archive, session_id=session_id, choice=choice, **context
-    )
+    frame = _frame(datasette, archive, session_id, choice)
+    html = await pages.fragment(datasette, "session_timeline", **frame, **context)
     return pages.response(str(html))
 
 
@@ -107,9 +106,8 @@ async def live(datasette: Any, request: Any) -> Response:
     context = await archives.read(archive, question)
     if context is None:
         return pages.response("", 204)
-    html = await pages.fragment(
-        datasette, "session_live", archive=archive, session_id=session_id, choice=choice, **context
-    )
+    frame = _frame(datasette, archive, session_id, choice)
+    html = await pages.fragment(datasette, "session_live", **frame, **context)
     return pages.response(str(html))
 
 
@@ -180,6 +178,12 @@ async def style_sheet(datasette: Any, request: Any) -> Response:
 
 def _asked(datasette: Any, request: Any) -> tuple[Archive, str]:
     return archives.named(datasette, pages.part(request, "name")), pages.part(request, "session")
+
+
+def _frame(datasette: Any, archive: Archive, session_id: str, choice: Choice) -> dict[str, Any]:
+    """What all templates of the page want to know."""
+    rows = {name: datasette.urls.table(archive.name, name) for name in ("events", "messages")}
+    return {"archive": archive, "session_id": session_id, "choice": choice, "rows": rows}
 
 
 def _session(connection: sqlite3.Connection, session_id: str) -> dict[str, Any]:

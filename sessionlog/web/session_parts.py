@@ -29,6 +29,8 @@ LIVE, ENDED = 900, 20
 # A pause (s) that is worth a word.
 PAUSE = 300
 
+WAITING = ("no result", "denied or not answered")  # or it may still come
+
 KINDS = {
     "prompt": "Prompts",
     "answer": "Answers",
@@ -63,6 +65,7 @@ class Block:
     left_out: int = 0
     is_running: bool = False
     headline: str = ""
+    trouble: int = 0
 
     @property
     def runs(self) -> list[list[Shown]]:
@@ -176,6 +179,10 @@ class View:
         """How many entries there are to see."""
         return sum(len(block.items) for block in self.blocks)
 
+    def is_trouble(self, item: Item) -> bool:
+        """Whether something went wrong; what still waits for its result has not yet."""
+        return item.is_trouble and not (item.outcome in WAITING and self._is_running(item))
+
     def window(self) -> Window:
         """The blocks around the moment, before or after a name, at the end, else the first ones."""
         numbers = [block.number for block in self.blocks]
@@ -208,7 +215,7 @@ class View:
                 found.append(Prompt(item.name, item.at, said))
             elif found and not item.minor:
                 found[-1].calls += item.kind == "tool"
-                if item.is_trouble:
+                if self.is_trouble(item):
                     found[-1].trouble += 1
                     found[-1].first_trouble = found[-1].first_trouble or item.name
         return found
@@ -218,7 +225,7 @@ class View:
         choice = self.choice
         kinds = Counter("bookkeeping" if item.minor else item.kind for item in self.course.items)
         tools = Counter(item.title for item in self.course.items if item.kind == "tool")
-        trouble = sum(item.is_trouble for item in self.course.items if not item.minor)
+        trouble = sum(self.is_trouble(item) for item in self.course.items if not item.minor)
 
         def kind(name: str) -> Chip:
             query = choice.query(kinds=choice.kinds ^ {name}, focused=False)
@@ -247,7 +254,7 @@ class View:
         count = min(BARS, len(items))
         for number in range(count):
             some = items[number * len(items) // count : (number + 1) * len(items) // count]
-            bad = [item for item in some if item.is_trouble]
+            bad = [item for item in some if self.is_trouble(item)]
             prompt = next((item for item in some if item.kind == "prompt"), None)
             most = Counter(item.kind for item in some).most_common(1)[0][0]
             first = bad[0] if bad else prompt or some[0]
@@ -261,7 +268,7 @@ class View:
 
     def _wanted(self) -> list[Item]:
         items = self.agent.items if self.agent else self.course.items
-        return [item for item in items if item is self.target or self.choice.wants(item)]
+        return [item for item in items if item is self.target or self.choice.wants(item, self.is_trouble(item))]
 
     def _gathered(self, items: list[Item]) -> Iterable[Block]:
         """One block for each sub-agent, where it began, and one for calls without anything between them."""
@@ -338,6 +345,7 @@ class View:
             said = next((item for item in reversed(block.agent.items) if item.title == "SubagentStop"), None)
             told = block.agent.description or (course.words(self.connection, said, 300) if said else "")
             block.headline = terminal.one_line(told, 160)
+            block.trouble = sum(self.is_trouble(item) for item in block.agent.items)
         block.is_open = block.kind == "agent" and any(item is self.target for item in block.items)
         block.is_running = self.is_live and (
             (block.agent is not None and not block.agent.stopped and block.number >= self._turn)

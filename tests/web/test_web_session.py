@@ -5,8 +5,8 @@ from __future__ import annotations
 import http.client
 import json
 import re
+import time
 from collections.abc import Callable
-from contextlib import closing
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -16,8 +16,8 @@ from browsing import Open, Serve
 from playwright.sync_api import Page, expect
 from recording import hostile_session
 
-from sessionlog import course, reading, timeline
 from sessionlog.projects import Place
+from sessionlog.web import ansi, code
 
 
 def get(address: str, path: str) -> tuple[int, str, http.client.HTTPMessage]:
@@ -74,6 +74,7 @@ def a_session() -> list[dict[str, Any]]:
         event("PreCompact", trigger="auto"),
         event("StopFailure", error="529 Overloaded"),
         event("SomethingNew", message="nobody knows this"),
+        event("SupervisorDecision", message="Run the tests", decision="block", iteration=1, reviewer="./review.sh"),
         event("SessionEnd", reason="logout"),
     ]
 
@@ -82,25 +83,6 @@ def a_session() -> list[dict[str, Any]]:
 def address(place: Place, serve: Serve) -> str:
     store(place, *a_session())
     return serve()
-
-
-def test_course_tells_what_the_timeline_tells(place: Place) -> None:
-    store(place, *a_session())
-    with closing(reading.connect(place)) as connection:
-        whole = course.of(connection, "s1")
-        loaded = list(course.load(connection, "s1", whole.items))
-        assert loaded == list(timeline.entries(connection, "s1"))
-        assert [item.outcome for item in whole.items if item.kind == "tool"] == [
-            "ok",
-            "failed",
-            "ok",
-            "failed",
-            "no result",
-        ]
-        assert whole.agents["a1"].calls == 2
-        assert whole.agents["a1"].failures == 1
-        # Any row of a call leads to it.
-        assert whole.by_name["e3"] is whole.by_name["e4"]
 
 
 def test_session_reads_from_start_to_end(address: str, place: Place, visit: Open) -> None:
@@ -130,7 +112,7 @@ def test_session_reads_from_start_to_end(address: str, place: Place, visit: Open
     expect(agent.locator(".call").first).to_be_hidden()
     agent.locator("summary").first.click()
     expect(agent.locator(".call").first).to_be_visible()
-    for text in ("never", "Claude waits", "529 Overloaded", "nobody knows this", "logout"):
+    for text in ("never", "Claude waits", "529 Overloaded", "nobody knows this", "Run the tests", "logout"):
         expect(page.locator("#timeline")).to_contain_text(text)
     assert page.locator("#outline li").count() == 2
     expect(page.locator("#outline li").first.locator(".badge")).to_contain_text("1")
@@ -154,7 +136,7 @@ def test_filters_are_in_the_address(address: str, place: Place, visit: Open) -> 
     page = visit(f"{address}{path_of(place)[1:]}")
     page.get_by_role("link", name=re.compile("Went wrong")).click()
     expect(page.locator("article.kind-prompt")).to_have_count(0)
-    expect(page.locator("#timeline [data-bad]")).to_have_count(5)
+    expect(page.locator("#timeline [data-bad]")).to_have_count(6)
     assert page.url.endswith("?trouble=1")
     page.go_back()
     expect(page.locator("article.kind-prompt")).to_have_count(2)
@@ -221,7 +203,7 @@ def test_keys_go_through_the_session(address: str, place: Place, visit: Open) ->
     page.keyboard.press("f")
     expect(page.locator(".call").first).to_be_visible()
     page.keyboard.press("G")
-    assert focused() == "e21"
+    assert focused() == "e22"
     page.keyboard.press("?")
     expect(page.locator("#help")).to_contain_text("Next, previous prompt")
 
@@ -329,6 +311,7 @@ def test_live_session_grows_while_the_hook_writes(
     expect(page.locator("h1 .badge.live")).to_be_visible()
     hook({**running, "hook_event_name": "PreToolUse"})
     expect(page.locator(".call .badge")).to_have_text("running")
+    expect(page.locator(".badge.bad, .chip.kind-trouble")).to_have_count(0)
     hook({**running, "hook_event_name": "PostToolUse", "tool_response": {"stdout": "woke up", "stderr": ""}})
     expect(page.locator(".call.is-ok")).to_have_count(1)
     expect(page.locator(".call .badge")).to_have_count(0)
@@ -395,6 +378,19 @@ def test_hostile_content_does_nothing(place: Place, serve: Serve, visit: Open) -
         status, body, _ = get(address, f"{path_of(place, 'hostile')}?{name}=%3Cscript%3E%22%27%00%F0")
         assert status == 200
         assert "<script>" not in body.partition("<main")[2]
+
+
+def test_colours_of_a_terminal_are_shown_and_nothing_else_is_obeyed() -> None:
+    shown = ansi.html("a\x1b[1;31mred <b>\x1b[0m \x1b]0;title\x07\x1b[2J\x1b[38;5;9mx\x1b[39;22m\u202e")
+    assert shown == 'a<span class="ansi-bold ansi-red">red &lt;b&gt;</span> \\x1b]0;title\\x07\\x1b[2Jx\\u202e'
+
+
+def test_text_that_is_made_to_take_long_stays_plain() -> None:
+    blank = "\n \n" * 5_000  # takes the lexer of C ten seconds
+    started = time.thread_time()
+    found = code.lines(blank, code.for_file("a.c"))
+    assert time.thread_time() - started < 3
+    assert "\n".join("".join(piece for _, piece in line) for line in found) == blank
 
 
 def test_page_is_sound_for_everybody(address: str, place: Place, visit: Open) -> None:
