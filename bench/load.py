@@ -229,6 +229,7 @@ class Stored(NamedTuple):
     """What the archive holds of the events that were fired."""
 
     lost: list[str]
+    refused: list[str]
     twice: int
     waiting: int
     messages: int
@@ -255,8 +256,10 @@ def look(work: Work) -> Stored:
         stored = Counter(identity for (identity,) in rows)
         (messages,) = connection.execute("SELECT count(*) FROM messages").fetchone()
         (integrity,) = connection.execute("PRAGMA quick_check").fetchone()
-    lost = [fired.identity for fired in work.fired if fired.code == 0 and not stored[fired.identity]]
-    return Stored(lost, sum(count > 1 for count in stored.values()), waiting, messages, integrity)
+    missing = [fired for fired in work.fired if not stored[fired.identity]]
+    lost = [fired.identity for fired in missing if fired.code == 0]
+    refused = [fired.identity for fired in missing if fired.code != 0]
+    return Stored(lost, refused, sum(count > 1 for count in stored.values()), waiting, messages, integrity)
 
 
 def by_time(work: Work, step: float) -> tuple[list[list[Any]], dict[str, list[float | None]]]:
@@ -298,9 +301,8 @@ def told(work: Work, stored: Stored) -> str:
     """What it comes to, in sentences."""
     fired = len(work.fired)
     codes = Counter(each.code for each in work.fired)
-    others = ", ".join(
-        f"{count} {'blocked' if code is None else f'exit {code}'}" for code, count in codes.items() if code
-    )
+    ends = {None: f"ended after {HOOK_PATIENCE} s"}
+    others = ", ".join(f"{count} {ends.get(code, f'exit {code}')}" for code, count in codes.items() if code != 0)
     spooled = sum(1 for each in work.fired if each.code == 0 and each.said)
     pages = [seconds for _, seconds, status in work.pages if status == 200]
     bad = Counter(status for *_, status in work.pages if status != 200)
@@ -308,11 +310,11 @@ def told(work: Work, stored: Stored) -> str:
     sentences = [
         f"- **{fired / work.seconds:.1f} events a second** were reached of {work.rate:g} asked for: {fired:,} hooks in "
         f"{work.seconds / 60:g} minutes; {work.skipped:,} were left out because their session still waited.",
-        f"- **Lost: {len(stored.lost)}.** {codes[0]:,} hooks exited 0"
-        + (f", {others}" if others else " and none in another way")
-        + f"; every one of them is looked for by its own id. Stored twice: {stored.twice}. Still waiting in a spool "
-        f"afterwards: {stored.waiting}. Check of the database: {stored.integrity}.",
-        f"- Spooled: {spooled:,} hooks found the database busy and kept their event in the spool{_most_said(work)}.",
+        f"- **Lost: {len(stored.lost)}** of the {codes[0]:,} events whose hook exited 0, each looked for by its id. "
+        f"Stored twice: {stored.twice}. Still waiting in a spool afterwards: {stored.waiting}. Check of the database: "
+        f"{stored.integrity}.",
+        f"- **Not kept, and said so: {len(stored.refused)}** (hooks that ended otherwise: {others or 'none'}).",
+        f"- Spooled: {spooled:,} hooks found the database busy and kept their event in the spool.{_most_said(work)}",
         f"- Pages: {len(pages):,} loads, p50 {milliseconds(percentile(pages, 0.5))}, p99 "
         f"{milliseconds(percentile(pages, 0.99))} to the first byte; other answers than 200: {dict(bad) or 'none'}.",
         f"- Database {first.db / 1e6:.0f} → {last.db / 1e6:.0f} MB, its log at most "
@@ -333,7 +335,7 @@ def told(work: Work, stored: Stored) -> str:
 
 def _most_said(work: Work) -> str:
     said = Counter(each.said.splitlines()[0] for each in work.fired if each.said)
-    return f"; said most: “{said.most_common(1)[0][0][:160].replace(str(work.found.folder), '…')}”" if said else ""
+    return f" Said most: “{said.most_common(1)[0][0][:160].replace(str(work.found.folder), '…')}”." if said else ""
 
 
 def main() -> None:
@@ -348,6 +350,7 @@ def main() -> None:
     try:
         found = archives.archive_of(folder / "load", options.events)
         os.environ.update(found.env)
+        timed([*SESSIONLOG, "search", SEARCHES[0]], found.env, 600)  # makes the index of what is there
         with browsing(found.env, found.folder) as server:
             work = Work(found, server, options.sessions, options.rate, options.minutes * 60)
             work.run()
@@ -372,7 +375,7 @@ def main() -> None:
             report.write("load.md", "Under load", text)
             labels = [f"{(number + 1) * step / 60:.3g}" for number in range(len(rows))]
             report.picture("load.svg", "Milliseconds under load", "minutes", labels, lines, logarithmic=True)
-        if stored.lost or stored.waiting:
+        if stored.lost or stored.refused or stored.waiting:
             raise SystemExit(1)
     finally:
         shutil.rmtree(folder, ignore_errors=True)

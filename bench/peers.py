@@ -218,7 +218,7 @@ def measure(logger: Logger, folder: Path, rounds: int, events: int) -> Measured:
         searches = [searched(logger, word) for word in (WORD, CHINESE)]
         step(f"search: {searches}")
         if (index := disk(logger) - plain) > plain / 50:
-            size += f" + {index / 1e6:.1f} MB search index"
+            size += f" + {index / 1e6:.1f} MB search index of all {logger.stored():,}"
         troubles = [broken(logger, damaged), broken(logger, locked) if logger.database else "no database"]
         step(f"broken: {troubles}")
         rate = f"{total / seconds:.0f}"
@@ -255,11 +255,11 @@ def page(done: list[Measured], missing: dict[str, str], events: int, megabytes: 
     ]
     lines = [
         f"- **{each.logger.name}** {each.logger.version}, registered as {each.logger.registered}. Keeps "
-        f"{each.logger.keeps}. More than sessionlog: {each.logger.more}"
+        f"{each.logger.keeps}.{f' More than sessionlog: {each.logger.more}' if each.logger.more else ''}"
         for each in done
-        if each.logger.name != "sessionlog"
     ]
-    lines += [f"- Not measured: **{name}**: {reason}." for name, reason in {**missing, **LEFT_OUT}.items()]
+    lines += [f"- Not measured: **{name}**: {reason}." for name, reason in missing.items()]
+    lines += [f"- Left out, by its own description: **{name}**: {reason}." for name, reason in LEFT_OUT.items()]
     return "\n\n".join([*parts, "\n".join(lines)])
 
 

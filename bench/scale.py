@@ -1,6 +1,6 @@
 """How the cost of a hook, of searching, pages, exports and audits grows with the archive: docs/scale.md and scale.svg.
 
-python -m bench.scale            # 10^4 to 10^7 events: an hour, 20 GB in $TMPDIR, kept for the next run
+python -m bench.scale            # 10^4 to 10^7 events: an hour, 10 GB in $TMPDIR (30 free), kept for the next run
 python -m bench.scale --sizes 10000 100000 --rounds 100 --no-report
 """
 

@@ -42,7 +42,7 @@ def pages(found: Archive) -> list[Page]:
     database = found.place.name
     with closing(reading.connect(found.place)) as connection:
         sessions = [row["session_id"] for row in reading.sessions(connection, 40)]
-        session = next(name for name in sessions[20:] if name != LONG)
+        session = next(name for name in sessions[len(sessions) // 2 :] if name != LONG)
         middle = _middle(connection, session)
         far = _middle(connection, LONG)
         (file_path,) = connection.execute(

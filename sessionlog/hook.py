@@ -20,6 +20,8 @@ CHUNK = 1 << 16  # what a pipe holds; memory for more would be taken and given b
 
 # Some clients never close stdin: once a whole JSON object is there, this much silence (ms) is the end of it.
 SILENCE_AFTER_OBJECT = 100
+# Before anything is there, more: a machine that is busy enough keeps the client from writing for seconds.
+SILENCE_AT_FIRST = 8000
 # And while it is not whole, no more than this much silence, and no more than that much time in all.
 SILENCE_WITHIN_OBJECT = 2000
 PATIENCE = 5.0
@@ -151,7 +153,9 @@ def read_stdin() -> bytes:
             try:
                 chunk = os.read(0, CHUNK)
             except BlockingIOError:
-                if not _more_to_come(data, since := since or time.monotonic()):
+                if data and not since:
+                    since = time.monotonic()
+                if not _more_to_come(data, since):
                     break
                 continue
             if not chunk:
@@ -172,6 +176,8 @@ def _more_to_come(data: bytearray, since: float) -> bool:
 
     poll = select.poll()
     poll.register(0, select.POLLIN | select.POLLHUP)
+    if not data:
+        return bool(poll.poll(SILENCE_AT_FIRST))
     for silence in (SILENCE_AFTER_OBJECT, SILENCE_WITHIN_OBJECT):
         if poll.poll(silence):
             return time.monotonic() - since < PATIENCE

@@ -43,10 +43,12 @@ def try_lock(descriptor: int) -> bool:
 def wait_for_lock(descriptor: int, path: str, timeout: float) -> None:
     """Take the lock of an open file, or give up after `timeout` seconds: a hook never waits without end."""
     deadline = time.monotonic() + timeout
+    pause = 0.002
     while not try_lock(descriptor):
         if time.monotonic() > deadline:
             raise ArchiveUnavailable(f"{path} has been locked by another process for {timeout:g} s")
-        time.sleep(0.005)
+        time.sleep(pause)
+        pause = min(2 * pause, 0.03)  # a crowd that asks all the time takes the processor from the one who has it
 
 
 class Lock:

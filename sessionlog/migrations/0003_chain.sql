@@ -84,3 +84,21 @@ CREATE TRIGGER events_keep_sessions AFTER INSERT ON events BEGIN
         chain = coalesce(excluded.chain, chain);
     UPDATE archive SET last_event = max(last_event, new.id);
 END;
+
+-- The same turns, found in one pass: a join of each prompt with what followed it took 1.6 s for a session of 11,000 events.
+DROP VIEW turns;
+CREATE VIEW turns AS
+SELECT
+    turn.id, happened.session_id, turn.prompt_id, turn.at, turn.prompt,
+    count(*) - 1 AS tool_calls,
+    sum(iif(happened.event = 'UserPromptSubmit', NULL, happened.event = 'PostToolUseFailure')) AS failures,
+    max(iif(happened.event = 'UserPromptSubmit', NULL, happened.at)) AS last_tool_at
+FROM (
+    SELECT
+        session_id, event, at,
+        max(iif(event = 'UserPromptSubmit', id, NULL)) OVER (PARTITION BY session_id ORDER BY id) AS turn_id
+    FROM events
+    WHERE +event IN ('UserPromptSubmit', 'PostToolUse', 'PostToolUseFailure')
+) AS happened
+JOIN events AS turn ON turn.id = happened.turn_id
+GROUP BY happened.session_id, happened.turn_id;

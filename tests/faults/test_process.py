@@ -53,6 +53,13 @@ def test_stdin_that_stays_silent_ends_with_1(fault: Fault) -> None:
     assert "nothing arrived" in fault.said[0]
 
 
+@pytest.mark.fault("stdin comes late")
+def test_a_payload_that_comes_late_is_recorded(fault: Fault) -> None:
+    data = json.dumps(fault.payload()).encode()
+    assert fed(fault, data, [(b"", 3), (data, 0)], closed=True) == 0
+    assert len(fault.check()) == 1
+
+
 @pytest.mark.fault("stdin never closes")
 def test_half_an_object_on_an_open_stdin_is_kept(fault: Fault, home: Path) -> None:
     half = b'{"session_id": "s1", "tool_input": {}'
