@@ -65,8 +65,8 @@ def response(body: str, status: int = 200, content_type: str = "text/html; chars
 
 def address(*parts: str, **query: Any) -> str:
     """An address within this server: address("session", name, id, q="x") is /-/session/name/id?q=x."""
-    path = "/-/" + "/".join(quote(part, safe="") for part in parts)
-    asked = urlencode([(name, value) for name, value in query.items() if value not in (None, "")])
+    path = "/-/" + "/".join(quote(part, safe="", errors="replace") for part in parts)
+    asked = urlencode([(name, value) for name, value in query.items() if value not in (None, "")], errors="replace")
     return f"{path}?{asked}" if asked else path
 
 

@@ -350,7 +350,7 @@ def test_hostile_content_does_nothing(place: Place, serve: Serve, visit: Open) -
         base = f"{address}{path_of(place, session_id)[1:]}"
         page = visit(base)
         seen = 0
-        while True:  # to the very end, everything open
+        for _ in range(60):  # to the very end, everything open
             page.evaluate("document.querySelectorAll('#timeline details').forEach(e => { e.open = true })")
             page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
             page.wait_for_timeout(120)
@@ -358,6 +358,8 @@ def test_hostile_content_does_nothing(place: Place, serve: Serve, visit: Open) -
             if count == seen and not page.locator(".edge[rel=next]").count():
                 break
             seen = count
+        else:
+            raise AssertionError("the end never came")
         assert "pwned" not in page.title() or "document.title=" in page.title()
         assert page.locator("#timeline script, #timeline svg, #timeline img, #timeline iframe, #pwned").count() == 0
         links = page.evaluate("[...document.querySelectorAll('a')].map(a => String(a.href.baseVal ?? a.href))")
