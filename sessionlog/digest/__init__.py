@@ -23,13 +23,18 @@ KIND = derived.Kind(".digest", 1, "DELETE", counting.SCHEMA, "'', 0, 0, ''")
 UNSURE = 100_000_000
 
 
-def connect(place: Place) -> sqlite3.Connection:
-    """The digest, up to date, with the archive itself under the name `archive`; rows are dicts, as `reading` has them."""
+def connect(place: Place, since: str = "") -> sqlite3.Connection:
+    """The digest, up to date, with the archive itself under the name `archive`; rows are dicts as those of `reading`.
+
+    With a moment as the archive writes it, the tables of counts hold only what happened from then on.
+    """
     with closing(reading.connect(place)) as archive:
         identity = derived.identity(archive)
         rows, text = archive.row_factory, archive.text_factory
     stamp = _stamp(place)
     connection = _as_it_is(place, identity, stamp) or _brought_up_to_date(place, identity, stamp)
+    if since:
+        counting.narrow(connection, since)
     connection.row_factory, connection.text_factory = rows, text
     return connection
 

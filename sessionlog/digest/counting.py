@@ -15,8 +15,10 @@ QUARTER = 900
 STEPS = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 60_000, 120_000, 300_000, 600_000, 3_600_000)
 
 # What a list of sessions shows as the archive has it.
-SESSION = ("started_at", "last_at", "ended_at", "events", "prompts", "tool_calls", "edits", "failures", "compactions")
-SESSION += ("model", "title", "git_branch", "messages")
+SESSION = (
+    *("started_at", "last_at", "ended_at", "events", "prompts", "tool_calls", "edits", "failures", "compactions"),
+    *("model", "title", "git_branch", "messages"),
+)
 # How the longest text of a list is cut.
 HEAD = 400
 
@@ -35,7 +37,7 @@ SORTS = {
     "title": "coalesce(title, first_prompt, '') COLLATE NOCASE",
 }
 
-SCHEMA = f"""
+SCHEMA = """
 CREATE TABLE progress (
     archive TEXT NOT NULL, stamp TEXT NOT NULL, event_id INTEGER NOT NULL, message_id INTEGER NOT NULL,
     prices TEXT NOT NULL
@@ -57,7 +59,8 @@ CREATE TABLE tools (
     session INTEGER NOT NULL, quarter INTEGER NOT NULL, tool TEXT NOT NULL, step INTEGER,
     tools INTEGER NOT NULL, failures INTEGER NOT NULL, milliseconds INTEGER, slowest INTEGER
 ) STRICT;
-CREATE INDEX tools_session ON tools (session, tool);
+CREATE INDEX tools_session ON tools (session);
+CREATE INDEX tools_tool ON tools (tool, session);
 CREATE INDEX tools_quarter ON tools (quarter);
 CREATE TABLE paths (number INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE) STRICT;
 CREATE TABLE changes (
@@ -73,7 +76,9 @@ CREATE TABLE usage (
 ) STRICT;
 CREATE INDEX usage_session ON usage (session);
 CREATE INDEX usage_quarter ON usage (quarter);
-{"".join(f"CREATE INDEX sessions_{name} ON sessions ({value}, session_id);" + chr(10) for name, value in SORTS.items())}"""
+"""
+SCHEMA += "".join(f"CREATE INDEX sessions_{name} ON sessions ({value}, session_id);\n" for name, value in SORTS.items())
+
 
 COUNTS = ("spans", "tools", "changes", "usage")
 
@@ -82,40 +87,35 @@ _QUARTER = f"coalesce(CAST(strftime('%s', {{at}}) AS INTEGER) / {QUARTER}, 0)"
 _STEP = f"CASE {' '.join(f'WHEN duration_ms < {limit} THEN {step}' for step, limit in enumerate(STEPS))} ELSE 99 END"
 _EDITING = "('Edit', 'MultiEdit', 'NotebookEdit', 'Write')"
 
+# What each thing that happened counts for; from where it is grouped twice, as the archive's rows are long to read.
 _EVENTS = f"""
-INSERT INTO temp.counted
+INSERT INTO temp.happened
 SELECT
-    sessions.number, {_QUARTER.format(at="at")} AS quarter, tool_name,
-    iif(duration_ms IS NULL, NULL, {_STEP}) AS step,
-    sum(event = 'UserPromptSubmit'),
-    sum(event IN ('PostToolUse', 'PostToolUseFailure')),
-    sum(event IN ('PostToolUseFailure', 'StopFailure')),
-    sum(ifnull(event = 'PostToolUse' AND tool_name IN {_EDITING}, 0)),
-    sum(duration_ms), max(duration_ms)
-FROM archive.events AS event
+    sessions.number, {_QUARTER.format(at="at")}, tool_name, duration_ms,
+    event = 'UserPromptSubmit',
+    event IN ('PostToolUse', 'PostToolUseFailure'),
+    event IN ('PostToolUseFailure', 'StopFailure'),
+    ifnull(event = 'PostToolUse' AND tool_name IN {_EDITING}, 0) AS edit,
+    CASE WHEN event = 'PostToolUse' AND tool_name IN {_EDITING} THEN coalesce(
+        file_path,
+        iif(tool_name = 'NotebookEdit' AND json_valid(tool_input), json_extract(tool_input, '$.notebook_path'), NULL)
+    ) END,
+    iif(event = 'PostToolUse' AND tool_name IN {_EDITING}, at, NULL)
+FROM archive.events AS event {{by}}
 CROSS JOIN main.sessions AS sessions ON sessions.session_id = event.session_id
 WHERE +event IN ('SessionStart', 'UserPromptSubmit', 'PostToolUse', 'PostToolUseFailure', 'StopFailure') AND {{which}}
-GROUP BY 1, 2, 3, 4
-"""
-_EVENT_CHANGES = f"""
-INSERT INTO temp.changed
-SELECT
-    sessions.number, {_QUARTER.format(at="at")},
-    coalesce(file_path, iif(json_valid(tool_input), json_extract(tool_input, '$.notebook_path'), NULL)) AS path,
-    count(*), max(at)
-FROM archive.events AS event
-CROSS JOIN main.sessions AS sessions ON sessions.session_id = event.session_id
-WHERE event = 'PostToolUse' AND tool_name IN {_EDITING} AND {{which}}
-GROUP BY 1, 2, 3
-HAVING typeof(path) = 'text'
 """
 _MESSAGES = f"""
-INSERT INTO temp.counted
+INSERT INTO temp.happened
 SELECT
-    sessions.number, {_QUARTER.format(at="message.at")} AS quarter,
-    coalesce(message.tool_name, asked.tool_name) AS tool, NULL,
-    sum(message.kind = 'prompt'), sum(message.kind = 'tool_use'), sum(message.kind = 'tool_result'),
-    sum(ifnull(message.kind = 'tool_use' AND message.tool_name IN {_EDITING}, 0)), NULL, NULL
+    sessions.number, {_QUARTER.format(at="message.at")}, coalesce(message.tool_name, asked.tool_name), NULL,
+    message.kind = 'prompt', message.kind = 'tool_use', message.kind = 'tool_result',
+    ifnull(message.kind = 'tool_use' AND message.tool_name IN {_EDITING}, 0),
+    iif(
+        message.kind = 'tool_use' AND message.tool_name IN {_EDITING} AND json_valid(message.text),
+        coalesce(json_extract(message.text, '$.file_path'), json_extract(message.text, '$.notebook_path')), NULL
+    ),
+    message.at
 FROM main.sessions AS sessions
 CROSS JOIN archive.messages AS message ON message.session_id = sessions.session_id
 LEFT JOIN archive.messages AS asked
@@ -126,22 +126,6 @@ WHERE {{which}} AND (
     OR message.kind = 'tool_use'
     OR (message.kind = 'tool_result' AND message.is_error)
 )
-GROUP BY 1, 2, 3
-"""
-_MESSAGE_CHANGES = f"""
-INSERT INTO temp.changed
-SELECT
-    sessions.number, {_QUARTER.format(at="message.at")},
-    iif(
-        json_valid(message.text),
-        coalesce(json_extract(message.text, '$.file_path'), json_extract(message.text, '$.notebook_path')), NULL
-    ) AS path,
-    count(*), max(message.at)
-FROM main.sessions AS sessions
-CROSS JOIN archive.messages AS message ON message.session_id = sessions.session_id
-WHERE {{which}} AND message.kind = 'tool_use' AND message.tool_name IN {_EDITING}
-GROUP BY 1, 2, 3
-HAVING typeof(path) = 'text'
 """
 _USAGE = f"""
 INSERT INTO {{into}}usage
@@ -154,19 +138,30 @@ WHERE {{which}}
 GROUP BY 1, 2, 3
 """
 
+_HAPPENED = """
+CREATE TEMP TABLE happened (
+    session INTEGER, quarter INTEGER, tool TEXT, duration_ms INTEGER, prompt INTEGER, tools INTEGER, failure INTEGER,
+    edit INTEGER, path, at TEXT
+)
+"""
 _SPREAD = (
+    f"""
+    CREATE TEMP TABLE counted AS
+    SELECT
+        session, quarter, tool, iif(duration_ms IS NULL, NULL, {_STEP}) AS step, sum(prompt) AS prompts,
+        sum(tools) AS tools, sum(failure) AS failures, sum(edit) AS edits, sum(duration_ms) AS milliseconds,
+        max(duration_ms) AS slowest
+    FROM temp.happened GROUP BY 1, 2, 3, 4
+    """,
     "INSERT INTO {into}spans SELECT session, quarter, sum(prompts), sum(tools), sum(failures), sum(edits) "
     "FROM temp.counted GROUP BY 1, 2",
     "INSERT INTO {into}tools SELECT session, quarter, tool, step, tools, failures, milliseconds, slowest "
     "FROM temp.counted WHERE tool IS NOT NULL",
-    "INSERT OR IGNORE INTO main.paths (path) SELECT DISTINCT path FROM temp.changed",
-    "INSERT INTO {into}changes SELECT session, quarter, paths.number, edits, last_at "
-    "FROM temp.changed AS changed JOIN main.paths AS paths ON paths.path = changed.path",
-)
-_ROOM = (
-    "CREATE TEMP TABLE counted (session INTEGER, quarter INTEGER, tool TEXT, step INTEGER, prompts INTEGER, "
-    "tools INTEGER, failures INTEGER, edits INTEGER, milliseconds INTEGER, slowest INTEGER)",
-    "CREATE TEMP TABLE changed (session INTEGER, quarter INTEGER, path TEXT, edits INTEGER, last_at TEXT)",
+    "DROP TABLE temp.counted",
+    "INSERT OR IGNORE INTO main.paths (path) SELECT DISTINCT path FROM temp.happened WHERE typeof(path) = 'text'",
+    "INSERT INTO {into}changes SELECT session, quarter, paths.number, count(*), max(at) "
+    "FROM temp.happened JOIN main.paths AS paths ON paths.path = happened.path GROUP BY 1, 2, 3",
+    "DROP TABLE temp.happened",
 )
 
 # Every session as the archive has it now.
@@ -281,8 +276,8 @@ def catch_up(connection: sqlite3.Connection) -> None:
     execute(_NOW)
     if event_id:
         execute(
-            "CREATE TEMP TABLE news AS SELECT session_id, count(*) AS events FROM archive.events WHERE id > :event_id "
-            "GROUP BY session_id",
+            "CREATE TEMP TABLE news AS SELECT session_id, count(*) AS events "
+            "FROM archive.events NOT INDEXED WHERE id > :event_id GROUP BY session_id",
             new,
         )
     else:
@@ -294,28 +289,24 @@ def catch_up(connection: sqlite3.Connection) -> None:
     execute(_DIFFERENT)
     execute(_AGAIN)
     execute(_SPENT)
-    gone = "session IN (SELECT number FROM main.sessions WHERE session_id NOT IN (SELECT session_id FROM temp.now))"
-    for table in COUNTS:
-        stale = _IN.format(column="session_id", table="spent" if table == "usage" else "again")
-        execute(f"DELETE FROM main.{table} WHERE session IN (SELECT number FROM main.sessions WHERE {stale}) OR {gone}")
+    _take_out(
+        connection, "number NOT IN (SELECT old.number FROM temp.now JOIN main.sessions AS old USING (session_id))"
+    )
+    _take_out(connection, _IN.format(column="session_id", table="again"), "spans", "tools", "changes")
+    _take_out(connection, _IN.format(column="session_id", table="spent"), "usage")
     execute("DELETE FROM main.sessions WHERE session_id NOT IN (SELECT session_id FROM temp.now)")
     execute(_KEEP_SESSIONS)
     execute(_FIRST_PROMPT)
-    for statement in _ROOM:
-        execute(statement)
     again = _IN.format(column="{}.session_id", table="again")
-    for which in (f"event.id > :event_id AND NOT +{again.format('event')}", again.format("event")):
-        for query in (_EVENTS, _EVENT_CHANGES):
-            execute(query.format(which=which), new)
-    for query in (_MESSAGES, _MESSAGE_CHANGES):
-        execute(query.format(which=f"sessions.events = 0 AND {again.format('sessions')}"))
-    spread(connection, "main.")
+    execute(_HAPPENED)
+    execute(_EVENTS.format(by="NOT INDEXED", which=f"event.id > :event_id AND NOT {again.format('event')}"), new)
+    execute(_EVENTS.format(by="", which=again.format("event")))
+    execute(_MESSAGES.format(which=f"sessions.events = 0 AND {again.format('sessions')}"))
+    _spread(connection, "main.")
     execute(_USAGE.format(into="main.", which=_IN.format(column="sessions.session_id", table="spent")))
     (prices_now,) = execute(_PRICES).fetchone()
     execute(_COSTS.format(which="1" if prices != prices_now else _IN.format(column="session_id", table="spent")))
-    execute(
-        "UPDATE progress SET event_id = ?, message_id = ?, prices = ?", (newest_event, newest_message, prices_now)
-    )
+    execute("UPDATE progress SET event_id = ?, message_id = ?, prices = ?", (newest_event, newest_message, prices_now))
     for table in ("now", "news", "talked", "different", "again", "spent"):
         execute(f"DROP TABLE temp.{table}")
 
@@ -326,8 +317,6 @@ def narrow(connection: sqlite3.Connection, since: str) -> None:
     Most of that is whole quarters of an hour; the part of one in which the moment lies is counted from the archive.
     """
     quarter = connection.execute(f"SELECT {_QUARTER.format(at=':since')}", {"since": since}).fetchone()[0]
-    for statement in _ROOM:
-        connection.execute(statement)
     for table in COUNTS:
         connection.execute(f"CREATE TEMP TABLE part_{table} AS SELECT * FROM main.{table} LIMIT 0")
     (begins,) = connection.execute(
@@ -354,22 +343,26 @@ def _count_part(connection: sqlite3.Connection, quarter: int, since: str) -> Non
         "ON own.number = span.session WHERE quarter = :quarter AND own.events > 0) AND "
         f"event.at >= :since AND {_QUARTER.format(at='event.at')} = :quarter"
     )
-    for query in (_EVENTS, _EVENT_CHANGES):
-        connection.execute(query.format(which=of_spans), asked)
-    for query in (_MESSAGES, _MESSAGE_CHANGES):
-        which = f"sessions.events = 0 AND {active.format(table='spans', at='message.at')}"
-        connection.execute(query.format(which=which), asked)
-    spread(connection, "temp.part_")
+    connection.execute(_HAPPENED)
+    connection.execute(_EVENTS.format(by="", which=of_spans), asked)
+    which = f"sessions.events = 0 AND {active.format(table='spans', at='message.at')}"
+    connection.execute(_MESSAGES.format(which=which), asked)
+    _spread(connection, "temp.part_")
     connection.execute(_USAGE.format(into="temp.part_", which=active.format(table="usage", at="usage.at")), asked)
 
 
-def spread(connection: sqlite3.Connection, into: str) -> None:
-    """Put what was just counted where it is asked for."""
+def _spread(connection: sqlite3.Connection, into: str) -> None:
+    """Put what happened where it is asked for."""
     for statement in _SPREAD:
-        if into == "main." or "main.paths (" not in statement:  # all paths of a part are known already
+        if into == "main." or "INTO main.paths" not in statement:  # all paths of a part are known already
             connection.execute(statement.format(into=into))
-    for table in ("counted", "changed"):
-        connection.execute(f"DROP TABLE temp.{table}")
+
+
+def _take_out(connection: sqlite3.Connection, which: str, *tables: str) -> None:
+    """Forget what was counted of these sessions."""
+    numbers = connection.execute(f"SELECT number FROM main.sessions WHERE {which}").fetchall()
+    for table in tables or COUNTS:
+        connection.executemany(f"DELETE FROM main.{table} WHERE session = ?", numbers)
 
 
 def _newest(connection: sqlite3.Connection, table: str) -> int:

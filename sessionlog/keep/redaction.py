@@ -128,7 +128,9 @@ def out_of_reach(place: Place) -> list[str]:
     copies = {
         os.path.join(folder, entry)
         for entry in beside
-        if (own_folder or entry.startswith(name)) and entry not in ours and not entry.endswith(("-wal", "-shm", "-journal"))
+        if (own_folder or entry.startswith(name))
+        and entry not in ours
+        and not entry.endswith(("-wal", "-shm", "-journal"))
     }
     return sorted({*copies, *migrate.set_aside_files(place), *projects.waiting_spools(place)})
 

@@ -54,7 +54,7 @@ def _take_turn(connection: sqlite3.Connection, remaining: Iterator[object]) -> b
 
 
 def give_back(place: Place, connection: sqlite3.Connection) -> None:
-    """Give the space of what was removed back to the disk, and its bytes with it: free pages, WAL, search index, digest.
+    """Give the space of what was removed back to the disk, and its bytes with it: free pages, WAL, index, digest.
 
     VACUUM locks the database for as long as it takes; events that come meanwhile wait in the spool.
     """
