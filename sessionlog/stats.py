@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterable
+from datetime import date, datetime, time, timedelta
 from types import TracebackType
 from typing import Any
 
@@ -18,6 +19,10 @@ _DAY = f"iif(quarter, date({_LOCAL}), '')"
 # 0 is Sunday.
 _HOUR = f"iif(quarter, strftime('%w %H', {_LOCAL}), '')"
 _ALL = "''"
+_HOURS = f"""
+    SELECT CAST(strftime('%H', {_LOCAL}) AS INTEGER) AS hour, sum(tools) AS tools
+    FROM spans WHERE quarter >= ? AND quarter < ? GROUP BY hour
+"""
 
 _ACTIVITY = """
     SELECT
@@ -37,6 +42,12 @@ _USAGE = f"""
         sum(iif(price.model IS NULL, input_tokens + output_tokens, 0)) AS unpriced_tokens
     FROM usage LEFT JOIN archive.model_prices AS price ON price.model = usage.model
     GROUP BY key
+"""
+_EVER = """
+    SELECT
+        '' AS key, count(*) AS sessions, sum(prompts) AS prompts, sum(tool_calls) AS tools, sum(edits) AS edits,
+        sum(failures) AS failures, sum(tokens) AS tokens, sum(cost_usd) AS cost_usd
+    FROM sessions
 """
 _TOOLS = """
     SELECT
@@ -132,12 +143,37 @@ def totals(counted: Counted) -> Row:
     return _shaped(None, "", rows.get("", {}), *ACTIVITY, *USAGE)
 
 
+def ever(counted: Counted) -> Row:
+    """What a glance at the sessions themselves tells, without their parts."""
+    row = _gathered(counted, _EVER)[""]
+    return {name: row.get(name, 0) for name in ("sessions", "prompts", "tools", "edits", "failures", "tokens")} | {
+        "cost_usd": row.get("cost_usd"),
+        "last_at": max((at for _, connection in counted.connections for at in _last_at(connection)), default=None),
+    }
+
+
 BY: dict[str, Callable[[Counted], list[Row]]] = {
     "day": by_day,
     "model": by_model,
     "project": by_project,
     "tool": by_tool,
 }
+
+
+def activity(counted: Counted) -> dict[str, Row]:
+    """What was done, by day; no day for what has no time."""
+    return _gathered(counted, _ACTIVITY.format(key=_DAY))
+
+
+def hours_of(counted: Counted, day: date) -> dict[int, int]:
+    """How many tools were called in each hour of a day."""
+    begin = datetime.combine(day, time.min).astimezone()
+    end = datetime.combine(day + timedelta(days=1), time.min).astimezone()
+    found: dict[int, int] = {}
+    for _, connection in counted.connections:
+        for row in connection.execute(_HOURS, (begin.timestamp() // QUARTER, end.timestamp() // QUARTER)):
+            found[row["hour"]] = found.get(row["hour"], 0) + row["tools"]
+    return found
 
 
 def by_hour(counted: Counted) -> dict[tuple[int, int], Row]:
@@ -191,6 +227,11 @@ def _quantile(steps: dict[int, int], share: float, slowest: int) -> float:
             return min(low + (high - low) * wanted / calls, slowest)
         wanted -= calls
     return slowest
+
+
+def _last_at(connection: sqlite3.Connection) -> list[str]:
+    row = connection.execute("SELECT max(last_at) AS at FROM sessions").fetchone()
+    return [row["at"]] if row["at"] else []
 
 
 def _gathered(counted: Counted, *queries: str) -> dict[str, Row]:

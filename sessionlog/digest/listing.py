@@ -58,7 +58,8 @@ def page(sources: Iterable[Source], filters: Filters, order: Order, after: str |
     place = _place(after) if after else None
     condition, values = _condition(filters)
     lists = [_rows(source, condition, values, order, place, limit + 1) for source in sources]
-    merged = list(islice(heapq.merge(*lists, key=_key, reverse=order.descending), limit + 1))
+    key = _key_of_title if order.by == "title" else _position
+    merged = list(islice(heapq.merge(*lists, key=key, reverse=order.descending), limit + 1))
     rows = merged[:limit]
     more = json.dumps(_position(rows[-1]), ensure_ascii=False) if len(merged) > limit else None
     return Page(rows, more)
@@ -113,7 +114,7 @@ def _rows(
 
 def _condition(filters: Filters) -> tuple[str, Row]:
     """As SQL, what the filters ask for."""
-    parts, values = ["1"], {}
+    parts, values = ["1"], Row()
     if filters.since or filters.until:
         begin, end = _midnight(filters.since or "1970-01-02"), _midnight(filters.until or "9000-01-01", 1)
         parts.append(
@@ -158,10 +159,10 @@ def _position(row: Row) -> tuple[Any, str, str]:
     return row["sorted_by"], row["session_id"], row["project"]
 
 
-def _key(row: Row) -> tuple[Any, str, str]:
+def _key_of_title(row: Row) -> tuple[Any, str, str]:
+    """As SQLite compares titles: letters of ASCII without their case."""
     value, session_id, project = _position(row)
-    # As SQLite compares titles: letters of ASCII without their case.
-    return (value.translate(_LOWER) if isinstance(value, str) else value), session_id, project
+    return value.translate(_LOWER), session_id, project
 
 
 _LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}

@@ -13,7 +13,8 @@ from weakref import WeakKeyDictionary
 
 from datasette.utils.asgi import NotFound
 
-from sessionlog import migrate, reading
+from sessionlog import migrate, reading, stats
+from sessionlog.digest.listing import Source
 from sessionlog.projects import Place
 
 T = TypeVar("T")
@@ -64,6 +65,19 @@ async def read(archive: Archive, question: Callable[[sqlite3.Connection], T]) ->
     def ask() -> T:
         with closing(reading.connect(archive.place)) as connection:
             return question(connection)
+
+    return await asyncio.to_thread(ask)
+
+
+async def count(found: Iterable[Archive], question: Callable[[stats.Counted, list[Source]], T], since: str = "") -> T:
+    """Ask the digests of these archives, in a thread; `since` leaves out what happened before."""
+
+    def ask() -> T:
+        asked = list(found)
+        with stats.Counted((archive.place for archive in asked), since) as counted:
+            connections = (connection for _, connection in counted.connections)
+            sources = [Source(archive.name, own) for archive, own in zip(asked, connections, strict=True)]
+            return question(counted, sources)
 
     return await asyncio.to_thread(ask)
 
