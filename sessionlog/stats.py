@@ -31,6 +31,7 @@ _ACTIVITY = """
     FROM spans GROUP BY key
 """
 _FILES = "SELECT {key} AS key, count(DISTINCT path) AS files FROM changes GROUP BY key"
+_ALL_FILES = "SELECT '' AS key, count(*) AS files FROM (SELECT path FROM changes GROUP BY path)"
 _USAGE = f"""
     SELECT
         {{key}} AS key, count(DISTINCT session) AS token_sessions, sum(answers) AS answers,
@@ -56,13 +57,15 @@ _TOOLS = """
     FROM tools GROUP BY key
 """
 _DURATIONS = """
-    SELECT tool, step, sum(tools) AS calls, sum(milliseconds) AS milliseconds, max(slowest) AS slowest
-    FROM tools WHERE step IS NOT NULL AND tools GROUP BY tool, step
+    SELECT
+        tool, step, sum(tools) AS calls, sum(failures) AS failures, sum(milliseconds) AS milliseconds,
+        max(slowest) AS slowest
+    FROM tools GROUP BY tool, step
 """
 _CHANGES = """
-    SELECT path.path, found.edits, found.sessions, found.last_at
+    SELECT path.path, found.edits, found.sessions
     FROM (
-        SELECT path, sum(edits) AS edits, count(DISTINCT session) AS sessions, max(last_at) AS last_at
+        SELECT path, sum(edits) AS edits, count(DISTINCT session) AS sessions
         FROM changes GROUP BY path ORDER BY edits DESC LIMIT :limit
     ) AS found JOIN paths AS path ON path.number = found.path
     ORDER BY edits DESC, path.path
@@ -139,7 +142,7 @@ def by_tool(counted: Counted) -> list[Row]:
 
 def totals(counted: Counted) -> Row:
     """All of it in one row."""
-    rows = _gathered(counted, *(query.format(key=_ALL) for query in (_ACTIVITY, _FILES, _USAGE)))
+    rows = _gathered(counted, _ACTIVITY.format(key=_ALL), _ALL_FILES, _USAGE.format(key=_ALL))
     return _shaped(None, "", rows.get("", {}), *ACTIVITY, *USAGE)
 
 
@@ -189,22 +192,30 @@ def by_day_and_model(counted: Counted) -> dict[tuple[str, str], Row]:
     return {(day, model): row for (day, _, model), row in split if day}
 
 
-def durations(counted: Counted) -> list[Row]:
-    """How long the calls of each tool take, the slowest on average first: average, median, 95 of 100, the slowest."""
+def tools(counted: Counted) -> list[Row]:
+    """One row a tool, the most used first, with how long its calls take (ms): average, median, 95 of 100, the slowest.
+
+    Only hooks tell how long a call took; of a tool without such calls, these are None.
+    """
     steps: dict[str, dict[int, int]] = {}
     found: dict[str, Row] = {}
     for _, connection in counted.connections:
         for row in connection.execute(_DURATIONS):
-            own = steps.setdefault(row["tool"], {})
-            own[row["step"]] = own.get(row["step"], 0) + row["calls"]
-            into = found.setdefault(row["tool"], {"tool": row["tool"], "calls": 0, "milliseconds": 0, "slowest": 0})
+            into = found.setdefault(row["tool"], dict.fromkeys(("calls", "failures", "timed", "milliseconds"), 0))
             into["calls"] += row["calls"]
-            into["milliseconds"] += row["milliseconds"]
-            into["slowest"] = max(into["slowest"], row["slowest"])
+            into["failures"] += row["failures"]
+            if row["step"] is not None:
+                own = steps.setdefault(row["tool"], {})
+                own[row["step"]] = own.get(row["step"], 0) + row["calls"]
+                into["timed"] += row["calls"]
+                into["milliseconds"] += row["milliseconds"]
+                into["slowest"] = max(into.get("slowest", 0), row["slowest"])
     for tool, row in found.items():
-        row["average"] = row["milliseconds"] / row["calls"]
-        row["median"], row["p95"] = (_quantile(steps[tool], share, row["slowest"]) for share in (0.5, 0.95))
-    return sorted(found.values(), key=lambda row: -row["average"])
+        row["tool"], row["average"], row["median"], row["p95"] = tool, None, None, None
+        if row["timed"]:
+            row["average"] = row["milliseconds"] / row["timed"]
+            row["median"], row["p95"] = (_quantile(steps[tool], share, row["slowest"]) for share in (0.5, 0.95))
+    return sorted(found.values(), key=lambda row: (-row["calls"], row["tool"]))
 
 
 def by_file(counted: Counted, limit: int) -> list[Row]:

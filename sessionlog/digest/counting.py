@@ -60,14 +60,14 @@ CREATE TABLE tools (
     tools INTEGER NOT NULL, failures INTEGER NOT NULL, milliseconds INTEGER, slowest INTEGER
 ) STRICT;
 CREATE INDEX tools_session ON tools (session);
-CREATE INDEX tools_tool ON tools (tool, session);
+CREATE INDEX tools_tool ON tools (tool, step, quarter, session, tools, failures, milliseconds, slowest);
 CREATE INDEX tools_quarter ON tools (quarter);
 CREATE TABLE paths (number INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE) STRICT;
 CREATE TABLE changes (
     session INTEGER NOT NULL, quarter INTEGER NOT NULL, path INTEGER NOT NULL, edits INTEGER NOT NULL, last_at TEXT
 ) STRICT;
 CREATE INDEX changes_session ON changes (session);
-CREATE INDEX changes_path ON changes (path, session);
+CREATE INDEX changes_path ON changes (path, session, quarter, edits);
 CREATE INDEX changes_quarter ON changes (quarter);
 CREATE TABLE usage (
     session INTEGER NOT NULL, quarter INTEGER NOT NULL, model TEXT NOT NULL, answers INTEGER NOT NULL,
@@ -317,23 +317,24 @@ def narrow(connection: sqlite3.Connection, since: str) -> None:
     Most of that is whole quarters of an hour; the part of one in which the moment lies is counted from the archive.
     """
     quarter = connection.execute(f"SELECT {_QUARTER.format(at=':since')}", {"since": since}).fetchone()[0]
-    for table in COUNTS:
-        connection.execute(f"CREATE TEMP TABLE part_{table} AS SELECT * FROM main.{table} LIMIT 0")
     (begins,) = connection.execute(
         f"SELECT strftime('%Y-%m-%dT%H:%M:%S.000Z', ? * {QUARTER}, 'unixepoch')", (quarter,)
     ).fetchone()
+    part = ""
     if begins < since:
         _count_part(connection, quarter, since)
-        quarter += 1
+        quarter, part = quarter + 1, "UNION ALL SELECT * FROM temp.part_{table}"
     for table in COUNTS:  # a view of the same name is what is found first
         connection.execute(
             f"CREATE TEMP VIEW {table} AS SELECT * FROM main.{table} WHERE quarter >= {int(quarter)} "
-            f"UNION ALL SELECT * FROM temp.part_{table}"
+            + part.format(table=table)
         )
 
 
 def _count_part(connection: sqlite3.Connection, quarter: int, since: str) -> None:
     asked = {"quarter": quarter, "since": since}
+    for table in COUNTS:
+        connection.execute(f"CREATE TEMP TABLE part_{table} AS SELECT * FROM main.{table} LIMIT 0")
     active = (
         "sessions.number IN (SELECT session FROM main.{table} WHERE quarter = :quarter) "
         f"AND {{at}} >= :since AND {_QUARTER} = :quarter"
