@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 import pygal
+import pygal.style
 from markupsafe import Markup
-from pygal.style import Style
 
 from sessionlog.web import words
 
@@ -21,6 +21,8 @@ LETTERS = 15  # the size for which room is left: theirs on a phone
 X_LABELS = 5
 COLOURS = 6  # that charts.css knows; what comes after shares the last one
 
+_pygal: Any = pygal  # has no types
+_STYLE = _pygal.style.Style(label_font_size=LETTERS, major_label_font_size=LETTERS)
 _ELEMENTS = {"svg", "g", "path", "rect", "circle", "line", "text", "a"}
 _ATTRIBUTES = {"class", "cx", "cy", "d", "height", "href", "r", "rx", "ry", "transform", "viewBox", "width", "x", "y"}
 _numbers = itertools.count(1)
@@ -36,7 +38,7 @@ class Series(NamedTuple):
     colour: str = ""  # a class of charts.css; else the next one in order
 
 
-FORMS = {
+FORMS: dict[str, Callable[[float], str]] = {
     "number": words.short,
     "dollars": lambda value: f"${words.short(round(value, 2))}",
     "percent": lambda value: f"{value:g}%",
@@ -51,10 +53,10 @@ def bars(title: str, labels: Sequence[str], series: Sequence[Series], unit: str 
 @lru_cache(maxsize=128)  # pygal takes tens of milliseconds: what was drawn lately is kept
 def _drawn(title: str, labels: tuple[str, ...], series: tuple[Series, ...], unit: str) -> Markup:
     top = max((sum(one.values[place] or 0 for one in series) for place in range(len(labels))), default=0)
-    chart = pygal.StackedBar(
+    chart = _pygal.StackedBar(
         width=WIDTH,
         height=HEIGHT,
-        style=Style(label_font_size=LETTERS, major_label_font_size=LETTERS),
+        style=_STYLE,
         js=[],
         show_legend=False,
         truncate_label=-1,

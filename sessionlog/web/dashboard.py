@@ -120,7 +120,8 @@ def _activity_charts(spans: list[Span], days: dict[str, Row], link: Callable[[Sp
         f"{words.number(row['prompts'])} prompts"
         for span, row in sums
     )
-    good = charts.Series("tool calls", tuple(max(0, row["tools"] - row["failures"]) for _, row in sums), told, links)
+    fine = tuple(max(0, row["tools"] - row["failures"]) for _, row in sums)
+    good = charts.Series("tool calls", fine, told, links, "c2")
     bad = charts.Series("failed", tuple(row["failures"] for _, row in sums), told, links, "failed")
     labels = [span.label for span in spans]
     title = "Activity"

@@ -1,5 +1,14 @@
-// There is room for all filters, except on a phone.
-if (matchMedia("(min-width: 861px)").matches) document.querySelector(".filters").open = true;
+// On a phone there is little room for filters: they come when asked for.
+const filters = document.getElementById("filters");
+const opener = document.getElementById("more-filters");
+if (matchMedia("(max-width: 860px)").matches && !("used" in filters.dataset)) {
+  filters.hidden = true;
+  opener.hidden = false;
+  opener.addEventListener("click", () => {
+    filters.hidden = !filters.hidden;
+    opener.setAttribute("aria-expanded", String(!filters.hidden));
+  });
+}
 
 // When the end of the list comes near, the next rows are already on their way.
 const body = document.getElementById("rows");
