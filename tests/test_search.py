@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sessionlog import derived, archive, migrate, projects, search, transcripts
+from sessionlog import archive, derived, migrate, projects, search, transcripts
 from sessionlog.cli import cli
 from sessionlog.event import normalise
 from sessionlog.search import index, words

@@ -31,12 +31,26 @@ class Archive(NamedTuple):
 _known: WeakKeyDictionary[Any, dict[str, Place | None]] = WeakKeyDictionary()
 
 
+_finders: WeakKeyDictionary[Any, Callable[[], None]] = WeakKeyDictionary()
+
+
+def found_by(datasette: Any, finder: Callable[[], None]) -> None:
+    """Name what gives Datasette the archives that have come since it was started."""
+    _finders[datasette] = finder
+
+
+def look_again(datasette: Any) -> None:
+    """Let archives that have come since be known."""
+    if datasette in _finders:
+        _finders[datasette]()
+
+
 def of(datasette: Any) -> dict[str, Archive]:
     """All archives, by the name of their database."""
     known = _known.setdefault(datasette, {})
     for name, database in list(datasette.databases.items()):
         if name not in known:
-            known[name] = reading.place_at(database.path) if database.path and _is_archive(database.path) else None
+            known[name] = reading.place_at(database.path) if database.path and is_archive(database.path) else None
     found = {name: place for name, place in known.items() if place and name in datasette.databases}
     labels = [os.path.basename(place.project) for place in found.values()]
     return {
@@ -82,7 +96,7 @@ async def count(found: Iterable[Archive], question: Callable[[stats.Counted, lis
     return await asyncio.to_thread(ask)
 
 
-def _is_archive(path: str) -> bool:
+def is_archive(path: str) -> bool:
     try:
         with closing(sqlite3.connect(f"{Path(os.path.abspath(path)).as_uri()}?mode=ro", uri=True)) as connection:
             return bool(connection.execute("PRAGMA application_id").fetchone()[0] == migrate.APPLICATION_ID)

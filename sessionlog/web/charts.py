@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import sys
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -20,6 +21,10 @@ WIDTH, HEIGHT = 520, 210
 LETTERS = 15  # the size for which room is left: theirs on a phone
 X_LABELS = 5
 COLOURS = 6  # that charts.css knows; what comes after shares the last one
+
+# For plug-ins of its own, pygal adds a finder to Python's imports: of a kind that Python 3.12 no longer knows, and that
+# makes every import warn before.
+sys.meta_path[:] = [finder for finder in sys.meta_path if not type(finder).__module__.startswith("pygal")]
 
 _pygal: Any = pygal  # has no types
 _STYLE = _pygal.style.Style(label_font_size=LETTERS, major_label_font_size=LETTERS)

@@ -56,6 +56,7 @@ def routes(datasette: Any) -> list[tuple[str, Any]]:
 
 
 async def page(datasette: Any, request: Any) -> Response:
+    archives.look_again(datasette)
     name = request.args.get("project") or ""
     period = request.args.get("since") or DEFAULT
     found = archives.chosen(datasette, [name])

@@ -28,6 +28,7 @@ def routes(datasette: Any) -> list[tuple[str, Any]]:
 
 
 async def page(datasette: Any, request: Any) -> Response:
+    archives.look_again(datasette)
     found = archives.of(datasette)
     answers = await asyncio.gather(*(archives.count([archive], _of_project) for archive in found.values()))
     projects = dict(zip(found, answers, strict=True))

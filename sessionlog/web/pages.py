@@ -52,7 +52,9 @@ async def render(
 async def fragment(datasette: Any, template: str, **context: Any) -> Markup:
     """A part of a page, without the frame."""
     return Markup(  # noqa: S704 (rendered by a template, which escaped it)
-        await datasette.render_template(f"sessionlog/{template}.html", {"url": address, **context})
+        await datasette.render_template(
+            f"sessionlog/{template}.html", {"url": address, **context}, view_name="sessionlog-part"
+        )
     )
 
 

@@ -42,6 +42,7 @@ def routes(datasette: Any) -> list[tuple[str, Any]]:
 
 
 async def page(datasette: Any, request: Any) -> Response:
+    archives.look_again(datasette)
     name = pages.part(request, "name") if request.url_vars.get("name") else ""
     found = archives.chosen(datasette, [name])
     asked = {key: (request.args.get(key) or "").strip() for key in (*WORDS, "failed")}

@@ -64,7 +64,7 @@ def ago(at: str | None) -> Markup:
     seconds = (datetime.now(timezone.utc) - then).total_seconds()
     text = terminal.local_time(at, "%Y-%m-%d")
     for size, unit in ((86400, "day"), (3600, "hour"), (60, "minute")):
-        if seconds >= size and (unit != "day" or seconds < 14 * 86400):
+        if size <= seconds < 14 * 86400:
             text = f"{terminal.counted(int(seconds // size), unit)} ago"
             break
     if seconds < 60:
