@@ -37,7 +37,7 @@ class Series(NamedTuple):
     """What is drawn in one colour: a value, a text about it and an address for each label."""
 
     name: str
-    values: tuple[float | None, ...]
+    values: tuple[float, ...]
     texts: tuple[str, ...]
     links: tuple[str, ...] = ()
     colour: str = ""  # a class of charts.css; else the next one in order
@@ -57,7 +57,7 @@ def bars(title: str, labels: Sequence[str], series: Sequence[Series], unit: str 
 
 @lru_cache(maxsize=128)  # pygal takes tens of milliseconds: what was drawn lately is kept
 def _drawn(title: str, labels: tuple[str, ...], series: tuple[Series, ...], unit: str) -> Markup:
-    top = max((sum(one.values[place] or 0 for one in series) for place in range(len(labels))), default=0)
+    top = max((sum(one.values[place] for one in series) for place in range(len(labels))), default=0)
     chart = _pygal.StackedBar(
         width=WIDTH,
         height=HEIGHT,
@@ -135,8 +135,8 @@ def _copied(element: ElementTree.Element) -> ElementTree.Element:
 
 def _tell(group: ElementTree.Element, series: Series) -> None:
     values = [element for element in group.iter("g") if element.get("class") == "bar"]
-    texts = [text for text, value in zip(series.texts, series.values, strict=True) if value is not None]
-    for element, text in zip(values, texts, strict=False):
+    # Strict: a title that slips to the next bar would be a lie. A group without bars is one of pygal's empty layers.
+    for element, text in zip(values, series.texts if values else (), strict=True):
         told = ElementTree.Element("title")
         told.text = text
         link = element.find("a")

@@ -133,7 +133,7 @@ def _activity_charts(spans: list[Span], days: dict[str, Row], link: Callable[[Sp
         ["Prompts", "Tool calls", "Failed"],
         [(span, [words.number(row[name]) for name in ("prompts", "tools", "failures")]) for span, row in sums],
     )
-    rates = tuple(round(100 * min(1, row["failures"] / row["tools"]), 1) if row["tools"] else None for _, row in sums)
+    rates = tuple(round(100 * min(1, row["failures"] / (row["tools"] or 1)), 1) for _, row in sums)
     texts = tuple(f"{span.text}: {rate}% failed" for (span, _), rate in zip(sums, rates, strict=True))
     rate = charts.Series("failed calls", rates, texts, links, "failed")
     yield Chart(
@@ -141,7 +141,7 @@ def _activity_charts(spans: list[Span], days: dict[str, Row], link: Callable[[Sp
         charts.bars("Share of tool calls that failed", labels, [rate], "percent"),
         charts.legend([rate]),
         ["Failed"],
-        [(span, ["" if value is None else f"{value}%"]) for (span, _), value in zip(sums, rates, strict=True)],
+        [(span, [f"{value}%"]) for (span, _), value in zip(sums, rates, strict=True)],
     )
 
 
