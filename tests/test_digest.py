@@ -514,6 +514,21 @@ def test_today(place: Place) -> None:
         assert all(0 <= weekday < 7 and 0 <= hour < 24 for weekday, hour in week)
 
 
+def test_times_that_cannot_be_are_no_day(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", "/home/dev/shop")
+    times = ("0000-01-01T00:00:00Z", "-4713-01-01", "soon", "99999-01-01T00:00:00Z", "", "2026-11-16T01:00:00.000Z")
+    made.transcript(home, *(made.line("go", timestamp=at) + made.answer(f"m{at}", 1, timestamp=at) for at in times))
+    transcripts.run()
+    place = made.shop()
+    with closing(sqlite3.connect(place.db)) as connection:
+        connection.execute("UPDATE messages SET at = '-0001-01-01' WHERE id = 1")
+        connection.commit()
+    found = told(place)
+    assert {day: row["prompts"] for day, row in found["days"].items()} == {"": 5, "2026-11-16": 1}
+    with stats.Counted([place]) as counted:
+        assert stats.totals(counted)["answers"] == 6
+
+
 def test_an_empty_archive(place: Place) -> None:
     archive.open_for_writing(place).close()
     assert told(place) == {"days": {}, "tools": {}, "files": {}, "usage": {}}

@@ -39,6 +39,12 @@ def connect(place: Place, since: str = "") -> sqlite3.Connection:
     return connection
 
 
+def state(connection: sqlite3.Connection) -> tuple[Any, ...] | None:
+    """What all counts depend on: as long as it stays the same, so do they. None if that cannot be told."""
+    row = connection.execute("SELECT * FROM progress").fetchone()
+    return tuple(row.values()) if row["stamp"] else None
+
+
 def _as_it_is(place: Place, identity: str, stamp: str) -> sqlite3.Connection | None:
     """The digest, if nobody has written to the archive since it was made."""
     path = KIND.path(place)

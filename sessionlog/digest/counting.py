@@ -82,8 +82,8 @@ SCHEMA += "".join(f"CREATE INDEX sessions_{name} ON sessions ({value}, session_i
 
 COUNTS = ("spans", "tools", "changes", "usage")
 
-# 0 where the time is not known.
-_QUARTER = f"coalesce(CAST(strftime('%s', {{at}}) AS INTEGER) / {QUARTER}, 0)"
+# 0 where the time is not known, or cannot be.
+_QUARTER = f"max(coalesce(CAST(strftime('%s', {{at}}) AS INTEGER) / {QUARTER}, 0), 0)"
 _STEP = f"CASE {' '.join(f'WHEN duration_ms < {limit} THEN {step}' for step, limit in enumerate(STEPS))} ELSE 99 END"
 _EDITING = "('Edit', 'MultiEdit', 'NotebookEdit', 'Write')"
 

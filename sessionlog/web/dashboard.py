@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from datetime import date, datetime, time, timedelta
 from typing import Any, NamedTuple
 
 from datasette.utils.asgi import Response
 
-from sessionlog import stats, when
+from sessionlog import digest, stats, when
 from sessionlog.digest import listing
 from sessionlog.errors import SessionlogError
 from sessionlog.web import archives, charts, pages, words
@@ -17,28 +18,35 @@ Row = dict[str, Any]
 
 PERIODS = (("7d", "7 days"), ("30d", "30 days"), ("90d", "90 days"), ("365d", "a year"), ("all", "all time"))
 DEFAULT = "30d"
-# More bars than these are hard to tell apart: weeks are drawn then.
-MOST_DAYS = 92
+# More bars than these are hard to tell apart: they stand for more time then.
+MOST = 106
 TOP = 12  # rows of a table
 MODELS = 5  # with a colour of their own
 
 
+# Answers of which nothing has changed since: who goes to a bar's sessions and back need not wait for a million events.
+KEPT = 32
+_kept: dict[Any, Row] = {}
+
+
 class Span(NamedTuple):
-    """A day, or a week, as one bar."""
+    """The time of one bar: a day, a week, a month or a year."""
 
     first: date
     last: date
+    unit: str = "day"
 
     @property
     def label(self) -> str:
-        return f"{self.first:%b} {self.first.day}"
+        """Below the bar."""
+        day = f"{self.first:%b} {self.first.day}"
+        return {"month": f"{self.first:%b %Y}", "year": f"{self.first:%Y}"}.get(self.unit, day)
 
     @property
     def text(self) -> str:
         """As one says it."""
-        if self.first == self.last:
-            return f"{self.first:%a}, {self.first:%b} {self.first.day}, {self.first.year}"
-        return f"week of {self.first:%b} {self.first.day}, {self.first.year}"
+        day = f"{self.first:%b} {self.first.day}, {self.first.year}"
+        return {"day": f"{self.first:%a}, {day}", "week": f"week of {day}"}.get(self.unit, self.label)
 
 
 class Chart(NamedTuple):
@@ -63,7 +71,15 @@ async def page(datasette: Any, request: Any) -> Response:
     begin = _begin(period)
 
     def question(counted: stats.Counted, sources: list[listing.Source]) -> Row:
-        return _answers(counted, sources, begin, name)
+        states = tuple(digest.state(source.connection) for source in sources)
+        key = (name, begin, date.today(), states)
+        if None in states:
+            return _answers(counted, sources, begin, name)
+        if key not in _kept:
+            if len(_kept) >= KEPT:
+                _kept.clear()
+            _kept[key] = _answers(counted, sources, begin, name)
+        return _kept[key]
 
     since = when.archive_text(datetime.combine(begin, time.min).astimezone()) if begin else ""
     answers = await archives.count(found, question, since)
@@ -87,7 +103,9 @@ def _answers(counted: stats.Counted, sources: list[listing.Source], begin: date 
     known = [day for day in (*days, *(day for day, _ in models)) if day]
     if not known:
         return {"total": total, "charts": []}
-    spans = _spans(begin or date.fromisoformat(min(known)), date.today())
+    # Bars begin with the period, unless it is far longer than anything known.
+    earliest = date.fromisoformat(min(known))
+    unit, spans = _spans(max(begin, earliest - timedelta(days=MOST)) if begin else earliest, date.today())
 
     def link(span: Span) -> str:
         parts = ("sessions", project) if project else ("sessions",)
@@ -109,7 +127,7 @@ def _answers(counted: stats.Counted, sources: list[listing.Source], begin: date 
         "files": files,
         "models": stats.by_model(counted),
         "link": link,
-        "weekly": bool(spans) and spans[0].first != spans[0].last,
+        "unit": unit,
     }
 
 
@@ -182,24 +200,47 @@ def _sums(
 ) -> list[tuple[Span, dict[str, Any]]]:
     """What the rows of days come to in each span."""
     sums: list[dict[str, Any]] = [dict.fromkeys(names, 0) for _ in spans]
-    length = (spans[0].last - spans[0].first).days + 1
+    starts = [str(span.first) for span in spans]
     for day, row in days:
-        place = (date.fromisoformat(day) - spans[0].first).days // length if day else -1
-        if 0 <= place < len(spans):
+        place = bisect_right(starts, day) - 1
+        if place >= 0 and day <= str(spans[place].last):
             for name in names:
                 sums[place][name] += row[name] or 0
     return list(zip(spans, sums, strict=True))
 
 
-def _spans(first: date, last: date) -> list[Span]:
-    """The days; weeks from Monday on, if there are many."""
+def _spans(first: date, last: date) -> tuple[str, list[Span]]:
+    """The days; or the weeks, months or years, if there are many. And which of them."""
     first = min(first, last)
-    if (last - first).days < MOST_DAYS:
-        return [Span(day, day) for day in (first + timedelta(days=n) for n in range((last - first).days + 1))]
-    monday = first - timedelta(days=first.weekday())
-    weeks = (last - monday).days // 7 + 1
-    starts = (monday + timedelta(weeks=number) for number in range(weeks))
-    return [Span(start, start + timedelta(days=6)) for start in starts]
+    for unit in ("day", "week", "month", "year"):
+        starts = [_start(first, unit)]
+        while (following := _next(starts[-1], unit)) <= last and len(starts) <= MOST:
+            starts.append(following)
+        if len(starts) <= MOST or unit == "year":
+            break
+    return unit, [Span(start, _next(start, unit) - timedelta(days=1), unit) for start in starts]
+
+
+def _start(day: date, unit: str) -> date:
+    match unit:
+        case "week":
+            return day - timedelta(days=day.weekday())
+        case "month":
+            return day.replace(day=1)
+        case "year":
+            return day.replace(month=1, day=1)
+    return day
+
+
+def _next(start: date, unit: str) -> date:
+    match unit:
+        case "week":
+            return start + timedelta(weeks=1)
+        case "month":
+            return (start + timedelta(days=31)).replace(day=1)
+        case "year":
+            return start.replace(year=start.year + 1)
+    return start + timedelta(days=1)
 
 
 def _hours(hours: dict[tuple[int, int], Row]) -> list[tuple[str, list[tuple[int, int]]]]:

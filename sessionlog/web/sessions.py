@@ -84,7 +84,6 @@ async def page(datasette: Any, request: Any) -> Response:
         count=answer["count"],
         choices=answer["choices"],
         sorted_by=lambda column: _sorted_by(here, order, column),
-        here=request.path,
         clear=pages.address("sessions", *filter(None, [name])),
         is_filtered=any(asked.values()),
     )

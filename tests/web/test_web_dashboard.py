@@ -106,6 +106,7 @@ def test_the_dashboard(worked: Place, serve: Serve, visit: Open) -> None:
     expect(page).to_have_url(re.compile("project=other-[0-9a-f]{6}&since=7d"))
     page.goto(f"{address}-/dashboard?since=2000-01-01")
     expect(page.locator("main")).to_contain_text("by week")
+    expect(page.locator("svg.chart")).to_have_count(4)
 
 
 def test_a_chart_holds_only_shapes() -> None:
@@ -132,20 +133,29 @@ def test_axes_have_round_numbers(top: float, unit: str, steps: list[float]) -> N
     assert charts._steps(top, unit) == steps
 
 
-def test_days_become_weeks_when_there_are_many() -> None:
+def test_bars_stand_for_more_time_when_there_are_many() -> None:
     today = date(2026, 11, 16)
-    assert len(dashboard._spans(today, today)) == 1
-    assert len(dashboard._spans(today - timedelta(days=91), today)) == 92
-    weeks = dashboard._spans(today - timedelta(days=365), today)
-    assert weeks[0].first.weekday() == 0 and weeks[-1].first <= today <= weeks[-1].last
-    days = [
-        (str(today), {"n": 2}),
-        (str(today - timedelta(days=365)), {"n": 3}),
-        ("", {"n": 9}),
-        ("1999-01-01", {"n": 9}),
-    ]
-    sums = dashboard._sums(weeks, days, ("n",))
-    assert sums[0][1] == {"n": 3} and sums[-1][1] == {"n": 2} and sum(row["n"] for _, row in sums) == 5
+    for days, unit, count in (
+        (0, "day", 1),
+        (89, "day", 90),
+        (365, "week", 54),
+        (1500, "month", 50),
+        (9000, "year", 25),
+    ):
+        found, spans = dashboard._spans(today - timedelta(days=days), today)
+        assert (found, len(spans)) == (unit, count)
+        assert spans[0].first <= today - timedelta(days=days) <= spans[0].last
+        assert spans[-1].first <= today <= spans[-1].last
+        for one, other in itertools.pairwise(spans):
+            assert other.first - one.last == timedelta(days=1)
+        rows = [
+            (str(today), {"n": 2}),
+            (str(today - timedelta(days=days)), {"n": 3}),
+            ("", {"n": 9}),
+            ("1960-01-01", {"n": 9}),
+        ]
+        sums = dashboard._sums(spans, rows, ("n",))
+        assert sum(row["n"] for _, row in sums) == 5 and sums[-1][1]["n"] in (2, 5)
 
 
 def test_a_calendar_of_a_year() -> None:
