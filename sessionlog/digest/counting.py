@@ -289,9 +289,7 @@ def catch_up(connection: sqlite3.Connection) -> None:
     execute(_DIFFERENT)
     execute(_AGAIN)
     execute(_SPENT)
-    _take_out(
-        connection, "number NOT IN (SELECT old.number FROM temp.now JOIN main.sessions AS old USING (session_id))"
-    )
+    _take_out(connection, "session_id NOT IN (SELECT session_id FROM temp.now)")
     _take_out(connection, _IN.format(column="session_id", table="again"), "spans", "tools", "changes")
     _take_out(connection, _IN.format(column="session_id", table="spent"), "usage")
     execute("DELETE FROM main.sessions WHERE session_id NOT IN (SELECT session_id FROM temp.now)")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from datetime import date, datetime, timedelta, timezone
 from typing import Any
 
@@ -11,6 +12,7 @@ from datasette.views.index import IndexView
 
 from sessionlog import stats, when
 from sessionlog.digest import listing
+from sessionlog.errors import SessionlogError
 from sessionlog.web import archives, drawing, pages
 
 RECENT = 12
@@ -30,8 +32,16 @@ def routes(datasette: Any) -> list[tuple[str, Any]]:
 async def page(datasette: Any, request: Any) -> Response:
     archives.look_again(datasette)
     found = archives.of(datasette)
-    answers = await asyncio.gather(*(archives.count([archive], _of_project) for archive in found.values()))
-    projects = dict(zip(found, answers, strict=True))
+    asked = (archives.count([archive], _of_project) for archive in found.values())
+    projects, problems = {}, []
+    for name, answer in zip(found, await asyncio.gather(*asked, return_exceptions=True), strict=True):
+        if isinstance(answer, dict):
+            projects[name] = answer
+        elif isinstance(answer, SessionlogError | sqlite3.Error):  # one that cannot be read must not hide the others
+            problems.append((found[name], str(answer)))
+        else:
+            raise answer
+    answers = list(projects.values())
     today = date.today()
     of_day: dict[str, list[Row]] = {}
     for project in answers:
@@ -56,6 +66,7 @@ async def page(datasette: Any, request: Any) -> Response:
         spark=_spark,
         recent=recent[::-1][:RECENT],
         live_since=live_since(),
+        problems=problems,
     )
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -90,6 +92,13 @@ def test_home(busy: Place, serve: Serve, visit: Open, now_ms: int, monkeypatch: 
     expect(page.locator(".projects li")).to_have_count(2)
     page.get_by_role("link", name="another").click()
     expect(page.locator("tbody")).to_contain_text("Elsewhere")
+
+    # An archive that cannot be read hides none of the others.
+    with closing(sqlite3.connect(projects.place("/srv/another").db)) as connection:
+        connection.execute("PRAGMA user_version = 999")
+    page.goto(address)
+    expect(page.get_by_role("alert")).to_contain_text("written by a newer sessionlog")
+    expect(page.locator(".projects li")).to_have_count(1)
 
     for dark, phone in ((True, False), (False, True)):
         page = visit(address, dark=dark, phone=phone)
