@@ -20,8 +20,9 @@ from typing import Any
 
 import pytest
 
-from sessionlog import archive, derived, digest, migrate, projects, reading, stats, transcripts, when
+from sessionlog import archive, derived, digest, migrate, projects, reading, search, stats, transcripts, when
 from sessionlog.digest import counting, listing
+from sessionlog.doctor import privacy
 from sessionlog.errors import SessionlogError
 from sessionlog.keep import backup, merge, prune, redaction
 from sessionlog.projects import Place
@@ -534,3 +535,16 @@ def test_an_empty_archive(place: Place) -> None:
     assert told(place) == {"days": {}, "tools": {}, "files": {}, "usage": {}}
     with stats.Counted([place]) as counted:
         assert stats.ever(counted)["sessions"] == 0 and stats.ever(counted)["last_at"] is None
+
+
+def test_the_doctor_closes_what_lies_beside_an_archive(place: Place) -> None:
+    store(place, *odd_events("s1"))
+    told(place)
+    list(search.find(place, "ls"))
+    folder = Path(place.db).parent
+    beside = [path for path in folder.iterdir() if ".digest" in path.name or ".search" in path.name]
+    assert len(beside) >= 4
+    for path in (folder, *beside):
+        path.chmod(0o755)
+    assert [result.level for result in privacy.make_private()] == ["ok"]
+    assert {path.stat().st_mode & 0o077 for path in (folder, *beside)} == {0}
