@@ -3,11 +3,15 @@
 import random
 import sqlite3
 import uuid
+from collections.abc import Iterator
+from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from sessionlog import archive, migrate, projects
-from sessionlog.event import normalise
+from sessionlog.event import COLUMNS, normalise
+from sessionlog.lean import utc_text
 
 WORDS = (  # noqa: SIM905 (a list of 40 would be 40 lines)
     "def return import class self value result index config request response session event handler archive "
@@ -15,21 +19,41 @@ WORDS = (  # noqa: SIM905 (a list of 40 would be 40 lines)
 ).split()
 
 
-def text(size: int, rng: random.Random) -> str:
-    """Code-like text of about `size` characters."""
+KINDS = ("Edit", "Write", "Bash", "Bash", "Bash", "Failure", "Prompt")
+
+POOL = 2_000_000  # characters; all texts are pieces of them, as to make up each word anew takes minutes
+TEMPLATES = 5000  # different events; those of an archive are copies of them with ids and times of their own
+BATCH = 50_000
+
+
+@cache
+def _pool() -> str:
+    rng = random.Random(0)
     lines, length = [], 0
-    while length < size:
+    while length < POOL:
         line = " " * rng.choice((0, 4, 8)) + " ".join(rng.choices(WORDS, k=rng.randint(3, 12)))
+        if not len(lines) % 500:
+            line += " getUserName(handler_42)"  # what is rare is asked for, too
         lines.append(line)
         length += len(line) + 1
-    return "\n".join(lines)[:size]
+    return "\n".join(lines)[:POOL]
+
+
+def text(size: int, rng: random.Random) -> str:
+    """Code-like text of `size` characters."""
+    pieces = []
+    while size > 0:
+        start = rng.randrange(POOL)
+        pieces.append(_pool()[start : start + size])
+        size -= len(pieces[-1])
+    return "".join(pieces)
 
 
 def payload(kind: str, size: int, rng: random.Random, session_id: str) -> dict[str, Any]:
     """A payload of one kind whose JSON has about `size` bytes."""
     common = {
         "session_id": session_id,
-        "transcript_path": f"/home/dev/.claude/projects/-home-dev-shop/{session_id}.jsonl",
+        "transcript_path": _transcript_path(session_id),
         "cwd": "/home/dev/shop",
         "prompt_id": str(uuid.UUID(int=rng.getrandbits(128))),
         "permission_mode": "default",
@@ -57,25 +81,87 @@ def payload(kind: str, size: int, rng: random.Random, session_id: str) -> dict[s
     return {**common, "hook_event_name": "PostToolUse", "tool_name": kind, **tool, **more}
 
 
-def fill(project: Path, events: int, seed: int = 1, events_per_session: int = 200) -> projects.Place:
-    """An archive of `events` events, made through the library in big transactions."""
-    rng = random.Random(seed)
+def _transcript_path(session_id: str) -> str:
+    return f"/home/dev/.claude/projects/-home-dev-shop/{session_id}.jsonl"
+
+
+def fill(
+    project: Path, events: int, seed: int = 1, events_per_session: int = 200, small: bool = False
+) -> projects.Place:
+    """An archive of `events` events, as hooks would leave it; `small` ones take a third of the room."""
     place = projects.place(str(project))
     connection = migrate.open_new_or_outdated(place, 10)
     connection.execute("PRAGMA synchronous = OFF")
+    connection.execute("PRAGMA cache_size = -200000")
+    # To keep the indexes and the counts of sessions row by row takes most of the time; at the end it takes little.
+    kept = connection.execute(
+        "SELECT type, name, sql FROM sqlite_master WHERE tbl_name = 'events' AND type IN ('index', 'trigger')"
+    ).fetchall()
+    for kind, name, _ in kept:
+        connection.execute(f"DROP {kind} {name}")
+    rows = _rows(random.Random(seed), events, events_per_session, small)
+    columns = ("id", *COLUMNS, "salt", "hash")
+    insert = f"INSERT INTO events ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
+    while batch := list(islice(rows, BATCH)):
+        connection.execute("BEGIN")
+        connection.executemany(insert, batch)
+        connection.execute("COMMIT")
     connection.execute("BEGIN")
-    kinds = ("Edit", "Write", "Bash", "Bash", "Bash", "Failure", "Prompt")
+    for _, _, statement in kept:
+        connection.execute(statement)
+    connection.execute(_SESSIONS)
+    connection.execute(
+        "UPDATE sessions SET chain = ("
+        "SELECT hash FROM events WHERE events.session_id = sessions.session_id ORDER BY at DESC LIMIT 1)"
+    )
+    connection.execute("UPDATE archive SET last_event = ?", (events,))
+    connection.execute("COMMIT")
+    connection.close()
+    return place
+
+
+# What the trigger of the archive would have counted, for events of these kinds.
+_SESSIONS = """
+INSERT INTO sessions (
+    session_id, started_at, last_at, cwd, transcript_path, permission_mode, events, prompts, tool_calls, edits, failures
+)
+SELECT
+    session_id, min(at), max(at), cwd, transcript_path, permission_mode,
+    count(*), sum(event = 'UserPromptSubmit'), sum(event IN ('PostToolUse', 'PostToolUseFailure')),
+    sum(event = 'PostToolUse' AND tool_name IN ('Edit', 'Write')), sum(event = 'PostToolUseFailure')
+FROM events INDEXED BY events_session_id_at
+GROUP BY session_id
+"""
+
+
+def _rows(rng: random.Random, events: int, events_per_session: int, small: bool) -> Iterator[tuple[Any, ...]]:
+    """The rows of `events`: id, COLUMNS, salt and hash."""
+    templates = [_template(rng, small) for _ in range(min(events, TEMPLATES))]
+    session_at, at_at, prompt_at, call_at, duration_at, path_at = map(
+        COLUMNS.index, ("session_id", "at", "prompt_id", "tool_use_id", "duration_ms", "transcript_path")
+    )
     at_ms = 1_760_000_000_000
     for number in range(events):
         if number % events_per_session == 0:
             session_id = str(uuid.UUID(int=rng.getrandbits(128)))
-        size = min(int(rng.lognormvariate(6.8, 1.0)), 20_000)
-        at_ms += rng.randint(100, 40_000)
-        event = payload(rng.choice(kinds), size, rng, session_id)
-        archive.append(connection, normalise(event, at_ms=at_ms, via="bench"), at_ms)
-    connection.execute("COMMIT")
-    connection.close()
-    return place
+            path, chain = _transcript_path(session_id), None
+        at_ms += 100 + int(rng.random() * 40_000)
+        row = list(templates[int(rng.random() * len(templates))])
+        row[session_at], row[at_at], row[path_at] = session_id, utc_text(at_ms), path
+        if row[call_at]:
+            row[call_at], row[duration_at] = f"toolu_{rng.getrandbits(64):016x}", 1 + int(rng.random() * 3000)
+        prompt_id = f"{rng.getrandbits(128):032x}"
+        row[prompt_at] = f"{prompt_id[:8]}-{prompt_id[8:12]}-{prompt_id[12:16]}-{prompt_id[16:20]}-{prompt_id[20:]}"
+        salt = f"{rng.getrandbits(128):032x}"
+        bytes_of_row = [value.encode() if isinstance(value, str) else value for value in row]
+        chain = archive.link(chain, archive.digest((number + 1, salt.encode(), *bytes_of_row)))
+        yield number + 1, *row, salt, chain
+
+
+def _template(rng: random.Random, small: bool) -> tuple[Any, ...]:
+    size = 700 + int(rng.expovariate(1 / 60)) if small else min(int(rng.lognormvariate(6.8, 1.0)), 20_000)
+    event = payload(rng.choice(KINDS), size, rng, "template")
+    return tuple(normalise(event, at_ms=0, via="bench").values())
 
 
 def count(place: projects.Place) -> int:

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import corpus
+from bench.processes import tree_memory
 from sessionlog.lean import utc_text
 
 # What people can install from the package index to keep transcripts in a database: name, command, environment.
@@ -158,22 +159,6 @@ def measure(name: str, command: list[str], env: dict[str, str], size: int) -> No
         last = (watch.stderr.read() if watch.stderr else b"").decode(errors="replace").strip().splitlines()
         problem = f"  failed: {last[-1] if last else watch.returncode}"
     print(f"{name:34}{size / 1e6 / seconds:8.1f} MB/s {seconds:8.2f} s {cpu:8.2f} s CPU {peak / 1e6:7.0f} MB{problem}")
-
-
-def tree_memory(pid: int) -> int:
-    """The memory of a process and its children, shared pages once, as Linux tells it; 0 elsewhere."""
-    total = 0
-    waiting = [pid]
-    while waiting:
-        current = waiting.pop()
-        try:
-            with open(f"/proc/{current}/smaps_rollup") as file:
-                total += next(int(line.split()[1]) for line in file if line.startswith("Pss:")) * 1024
-            with open(f"/proc/{current}/task/{current}/children") as file:
-                waiting += map(int, file.read().split())
-        except (OSError, StopIteration):
-            continue
-    return total
 
 
 def peers(folder: Path, projects: Path, size: int) -> None:

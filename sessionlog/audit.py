@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import time
 from collections.abc import Iterable
 from contextlib import closing
 from typing import Any
@@ -11,14 +10,13 @@ from typing import Any
 from sessionlog import metadata, reading
 from sessionlog.errors import SessionlogError
 from sessionlog.metadata import Query
+from sessionlog.patience import TookTooLong, limited
 from sessionlog.projects import Place
 
 Row = dict[str, Any]
 
 # A count that takes longer (s) is not worth waiting for in a list.
 PATIENCE = 0.15
-# How often a running query is asked whether it takes too long, in instructions of SQLite's virtual machine.
-STEPS = 20_000
 
 
 def find(name: str) -> Query:
@@ -38,11 +36,11 @@ def ask(connection: sqlite3.Connection, query: Query, since: str = "") -> list[R
     return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
-def ask_all(places: Iterable[Place], query: Query, since: str = "") -> list[Row]:
-    """The rows of all these archives, each with its project."""
+def ask_all(places: Iterable[Place], query: Query, since: str = "", seconds: float | None = None) -> list[Row]:
+    """The rows of all these archives, each with its project; TookTooLong after so many seconds for one of them."""
     rows: list[Row] = []
     for place in places:
-        with closing(reading.connect(place)) as connection:
+        with closing(reading.connect(place)) as connection, limited(connection, seconds):
             rows += [{"project": place.project, **row} for row in ask(connection, query, since)]
     return rows
 
@@ -59,17 +57,12 @@ def counts(places: Iterable[Place], since: str = "", patience: float = PATIENCE)
     return found
 
 
-def _count(connection: sqlite3.Connection, query: Query, since: str, patience: float) -> int | None:
-    deadline = time.monotonic() + patience
+def _count(connection: sqlite3.Connection, query: Query, since: str, seconds: float) -> int | None:
     cursor = connection.cursor()
     cursor.row_factory = None
-    connection.set_progress_handler(lambda: time.monotonic() > deadline, STEPS)
     try:
-        number: int = cursor.execute(f"SELECT count(*) FROM ({query.sql})", {"since": since}).fetchone()[0]
-    except sqlite3.OperationalError as error:
-        if str(error) != "interrupted":
-            raise
+        with limited(connection, seconds):
+            number: int = cursor.execute(f"SELECT count(*) FROM ({query.sql})", {"since": since}).fetchone()[0]
+    except TookTooLong:
         return None
-    finally:
-        connection.set_progress_handler(None, 0)
     return number

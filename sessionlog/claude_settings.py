@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 from sessionlog.errors import SessionlogError
 from sessionlog.json_positions import InvalidJSON
 from sessionlog.projects import home_folder
-from sessionlog.registration import Handler
-from sessionlog.settings_text import Empty, add, registered, settings, take_out
+from sessionlog.registration import Group, Handler, is_ours, is_supervisor
+from sessionlog.settings_text import Empty, add, is_anything_of_ours, registered, settings, take_out
 
 SCOPES = ("user", "project", "local")
 MANAGED = Path(
@@ -139,15 +139,26 @@ def _tolerant(path: Path) -> dict[str, Any]:
 # --- What changes -----------------------------------------------------------------------------------------------------
 
 
-def plan_install(path: Path, handlers: Mapping[str, Handler]) -> Change:
-    """Register these handlers, in place of those that another version registered."""
+def plan_install(path: Path, handlers: Mapping[str, Handler], supervisor: Mapping[str, Group] | None = None) -> Change:
+    """Register these handlers, in place of those that another version registered.
+
+    A supervisor that is registered stays untouched unless there is another one to take its place.
+    """
     before = _read(path)
+    wanted = {event: [{"hooks": [handler]}] for event, handler in handlers.items()}
+    for event, group in (supervisor or {}).items():
+        wanted[event] = [*wanted.get(event, []), group]
+    whose = is_ours if supervisor is None else is_anything_of_ours
     with _blaming(path):
         bom, text = _decoded(before)
-        if registered(settings(text).value) == {event: [handler] for event, handler in handlers.items()}:
+        there, needed = (registered(values, whose) for values in (settings(text).value, {"hooks": wanted}))
+        if _unordered(there) == _unordered(needed):
             return Change(path, before, before)
-        text, empty = add(take_out(text, _was_empty(path)), handlers)
-    return Change(path, before, bom + text.encode(), empty)
+        was_empty = _was_empty(path)
+        rest = take_out(text, was_empty, whose)
+        stays = registered(settings(rest).value, is_supervisor)  # and with it, what was empty before it came
+        text, empty = add(rest, wanted)
+    return Change(path, before, bom + text.encode(), {**was_empty, **empty} if stays else empty)
 
 
 def plan_uninstall(path: Path) -> Change:
@@ -157,6 +168,10 @@ def plan_uninstall(path: Path) -> Change:
         bom, text = _decoded(before)
         text = take_out(text, _was_empty(path))
     return Change(path, before, None if text is None else bom + text.encode())
+
+
+def _unordered(found: dict[str, list[Handler]]) -> dict[str, list[Handler]]:
+    return {event: sorted(handlers, key=str) for event, handlers in found.items()}
 
 
 def _read(path: Path) -> bytes | None:

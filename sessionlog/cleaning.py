@@ -7,7 +7,7 @@ import os
 import re
 from functools import partial
 
-from sessionlog.lean import parse_json
+from sessionlog.lean import blake2b, parse_json
 from sessionlog.redact import (
     AFTER_CODE,
     ENDS_OF_NAMES,
@@ -74,10 +74,6 @@ def fingerprint(rules: "Rules", secret: str) -> str:
         rules.key = _machine_key(rules.home)
     if not rules.key:
         return "nokey"
-    try:
-        from _blake2 import blake2b
-    except ImportError:
-        from hashlib import blake2b
     return blake2b(secret.encode("utf-8", "surrogatepass"), key=rules.key).hexdigest()[:10]
 
 

@@ -104,7 +104,7 @@ def normalise(
         if key in rest:
             record[key] = _take(rest, key)
     duration = rest.get("duration_ms")
-    if type(duration) is int and -(2**63) <= duration < 2**63:
+    if type(duration) is int and -(2**53) < duration < 2**53:  # beyond that, a sum of a few would overflow in SQL
         record["duration_ms"] = rest.pop("duration_ms")
 
     inputs = rest.get("tool_input")

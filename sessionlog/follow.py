@@ -48,7 +48,7 @@ def _claim(stamp: str) -> bool:
     except FileExistsError:
         import time
 
-        if time.time() - os.stat(stamp).st_mtime < STALE:
+        if abs(time.time() - os.stat(stamp).st_mtime) < STALE:  # a clock may step back, too
             return False
         os.utime(stamp)
     return True

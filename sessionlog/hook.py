@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from sessionlog.projects import Place
     from sessionlog.spool import Entry
 
-CHUNK = 1 << 20
+CHUNK = 1 << 16  # what a pipe holds; memory for more would be taken and given back at each read
 
 # Some clients never close stdin: once a whole JSON object is there, this much silence (ms) is the end of it.
 SILENCE_AFTER_OBJECT = 100
+# Before anything is there, more: a machine that is busy enough keeps the client from writing for seconds.
+SILENCE_AT_FIRST = 8000
 # And while it is not whole, no more than this much silence, and no more than that much time in all.
 SILENCE_WITHIN_OBJECT = 2000
 PATIENCE = 5.0
@@ -33,12 +35,10 @@ def main(event: str | None = None, handler: str = "hook") -> "NoReturn":
     code, data = 1, b""
     try:
         _ignore_signals()
-        data = _read_stdin()
+        data = read_stdin()
         code = record(data, event, "plugin" if getenv("CLAUDE_PLUGIN_ROOT") else handler)
     except BaseException as error:  # whatever it is: no session is blocked by it, and no event lost
-        from sessionlog import trouble
-
-        _say(f"the event was not recorded: {type(error).__name__}: {error}{trouble.keep(data)}")
+        _say(f"the event was not recorded: {type(error).__name__}: {error}{_keep(data)}")
     finally:
         os._exit(code)  # the interpreter's own way out costs 1.4 ms, and could still fail
     raise AssertionError  # for the type checker: os._exit does not return
@@ -59,15 +59,13 @@ def record(data: bytes, event: str | None, via: str) -> int:
     rules = Rules(projects.home_folder())
     suspects = rules.suspects(data)
     try:
-        payload = _parse(data)
+        payload = parse(data)
     except ValueError as error:
-        from sessionlog import trouble
-
-        _say(f"not an event: {error}{trouble.keep(data)}")
+        _say(f"not an event: {error}{_keep(data)}")
         return 1
     if suspects:
         payload = rules.clean(payload, suspects)
-    place = projects.place(projects.of_environment(_working_directory(payload), _enter))
+    place = projects.place(projects.of_environment(working_directory(payload), _enter))
     _store(place, (at_ms, via, event, getenv("CLAUDE_CODE_SESSION_ID") or None, payload))
     if (payload.get("hook_event_name") or event) in FOLLOWED:
         from sessionlog import follow
@@ -76,7 +74,16 @@ def record(data: bytes, event: str | None, via: str) -> int:
     return 0
 
 
-def _parse(data: bytes) -> "dict[str, Any]":
+def _keep(data: bytes) -> str:
+    try:
+        from sessionlog import trouble
+
+        return trouble.keep(data)
+    except BaseException as error:  # without a file descriptor left not even an import works
+        return f"; its {len(data)} bytes could not be kept: {error}"
+
+
+def parse(data: bytes) -> "dict[str, Any]":
     """The payload. Bytes that are not UTF-8 become lone surrogates, which `event` keeps exactly."""
     payload = parse_json(data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape"))
     if not isinstance(payload, dict):
@@ -103,7 +110,7 @@ def _store(place: "Place", entry: "Entry") -> None:
         _say(trouble.spool_it(place, entry, error))
 
 
-def _working_directory(payload: "dict[str, Any]") -> str:
+def working_directory(payload: "dict[str, Any]") -> str:
     inner = payload.get("data")
     cwd = payload.get("cwd") or (inner.get("cwd") if isinstance(inner, dict) else None)
     try:
@@ -131,7 +138,7 @@ def _ignore_signals() -> None:
             _signal.signal(number, _signal.SIG_IGN)
 
 
-def _read_stdin() -> bytes:
+def read_stdin() -> bytes:
     """All of stdin, to its end if there is one: a client that is not read to the end gets EPIPE."""
     import time
 
@@ -146,7 +153,9 @@ def _read_stdin() -> bytes:
             try:
                 chunk = os.read(0, CHUNK)
             except BlockingIOError:
-                if not _more_to_come(data, since := since or time.monotonic()):
+                if data and not since:
+                    since = time.monotonic()
+                if not _more_to_come(data, since):
                     break
                 continue
             if not chunk:
@@ -167,6 +176,8 @@ def _more_to_come(data: bytearray, since: float) -> bool:
 
     poll = select.poll()
     poll.register(0, select.POLLIN | select.POLLHUP)
+    if not data:
+        return bool(poll.poll(SILENCE_AT_FIRST))
     for silence in (SILENCE_AFTER_OBJECT, SILENCE_WITHIN_OBJECT):
         if poll.poll(silence):
             return time.monotonic() - since < PATIENCE
@@ -177,7 +188,7 @@ def _more_to_come(data: bytearray, since: float) -> bool:
 
 def _is_whole(data: bytearray) -> bool:
     try:
-        _parse(bytes(data))
+        parse(bytes(data))
     except ValueError:
         return False
     return True

@@ -18,7 +18,25 @@ else:
     except ImportError:  # Windows
         import os
 
-__all__ = ["connect", "encode_ascii", "encode_json", "getenv", "os", "parse_json", "sqlite_error", "utc_text"]
+try:
+    from _blake2 import blake2b
+except ImportError:
+    import hashlib
+
+    # Without it nothing can be chained, and events wait in the spool.
+    blake2b = getattr(hashlib, "blake2b", None)  # type: ignore[misc,assignment]
+
+__all__ = [
+    "blake2b",
+    "connect",
+    "encode_ascii",
+    "encode_json",
+    "getenv",
+    "os",
+    "parse_json",
+    "sqlite_error",
+    "utc_text",
+]
 
 
 def getenv(name: str) -> str:

@@ -1,6 +1,7 @@
 """A lock between processes that ends with the process, whatever ends it."""
 
 import os
+import stat
 import time
 
 from sessionlog.errors import ArchiveUnavailable
@@ -11,8 +12,12 @@ if TYPE_CHECKING:
 
 
 def open_private(path: str, flags: int) -> int:
-    """Open a file of ours for reading and writing, made 0600 if it is new; a symlink in its place is refused."""
-    return os.open(path, flags | os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    """Open a file of ours for reading and writing, made 0600 if it is new; a link or pipe in its place is refused."""
+    descriptor = os.open(path, flags | os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(f"{path} is not a file")  # what is written to a pipe is gone
+    return descriptor
 
 
 def try_lock(descriptor: int) -> bool:
@@ -38,10 +43,12 @@ def try_lock(descriptor: int) -> bool:
 def wait_for_lock(descriptor: int, path: str, timeout: float) -> None:
     """Take the lock of an open file, or give up after `timeout` seconds: a hook never waits without end."""
     deadline = time.monotonic() + timeout
+    pause = 0.002
     while not try_lock(descriptor):
         if time.monotonic() > deadline:
             raise ArchiveUnavailable(f"{path} has been locked by another process for {timeout:g} s")
-        time.sleep(0.005)
+        time.sleep(pause)
+        pause = min(2 * pause, 0.03)  # a crowd that asks all the time takes the processor from the one who has it
 
 
 class Lock:

@@ -25,6 +25,7 @@ class Query(NamedTuple):
     description: str
     sql: str
     finding: bool
+    group: str
 
 
 class Table(NamedTuple):
@@ -37,7 +38,7 @@ class Table(NamedTuple):
 def queries() -> dict[str, Query]:
     """All questions, by name."""
     return {
-        name: Query(name, query["title"], query["description"], query["sql"], query["finding"])
+        name: Query(name, query["title"], query["description"], query["sql"], query["finding"], query["group"])
         for name, query in _block()["queries"].items()
     }
 

@@ -5,7 +5,7 @@ import time
 
 from sessionlog import archive
 from sessionlog.errors import ArchiveDamaged, ArchiveUnavailable
-from sessionlog.lean import connect, sqlite_error, utc_text
+from sessionlog.lean import sqlite_error, utc_text
 from sessionlog.locks import Lock
 
 TYPE_CHECKING = False
@@ -26,7 +26,7 @@ def open_new_or_outdated(place: "Place", timeout: float) -> "sqlite3.Connection"
     with Lock(f"{place.db}.lock", timeout):
         if not archive.is_safe_file(place.db):
             os.close(os.open(place.db, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        connection = connect(place.db, timeout)
+        connection = archive.connect(place.db, timeout)
         try:
             connection.execute("PRAGMA synchronous = NORMAL")
             _bring_up_to_date(connection, place)
@@ -63,6 +63,10 @@ def _apply(connection: "sqlite3.Connection", place: "Place", number: int, script
             now = utc_text(time.time_ns() // 1_000_000)
             connection.execute("INSERT INTO archive VALUES (1, ?, ?)", (_storable(place.project), now))
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        if number == 3:
+            from sessionlog import chain
+
+            chain.begin(connection)
         connection.execute(f"PRAGMA user_version = {number}")
         connection.execute("COMMIT")
     except BaseException:
@@ -127,7 +131,7 @@ def _is_sound(place: "Place", probe: "Callable[[sqlite3.Connection], None]") -> 
         return True
     connection = None
     try:
-        connection = connect(place.db, 0)
+        connection = archive.connect(place.db, 0)
         connection.execute("BEGIN IMMEDIATE")
         probe(connection)
         connection.execute("ROLLBACK")

@@ -40,7 +40,10 @@ def user_home() -> str:
         return folder
     import pwd
 
-    return pwd.getpwuid(os.getuid()).pw_dir
+    try:
+        return pwd.getpwuid(os.getuid()).pw_dir
+    except KeyError:  # a container whose user has no name; events then wait in the temporary folder
+        return "/"
 
 
 def of_environment(cwd: str, canonical: "Callable[[str], str]") -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+from pathlib import Path
 
 # The file is opened read-only, the connection is told to write nothing, and whatever is not reading is refused when the
 # query is compiled: no ATTACH, no VACUUM INTO, no temporary table.
@@ -11,6 +13,17 @@ READING = (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, 
 PRAGMAS = ("data_version", "table_info", "table_xinfo", "table_list", "index_list", "index_info", "index_xinfo")
 # After how many instructions of its virtual machine SQLite looks whether the user wants it to stop (Ctrl-C).
 STEPS = 100_000
+
+
+def uri(db: str) -> str:
+    """How SQLite is told to open a file for reading.
+
+    In a folder that cannot be written it would fail to make the files that belong to a WAL; where there is none, nobody
+    is writing, and the database can be read as one that does not change.
+    """
+    path = os.path.abspath(db)
+    at_rest = not os.path.exists(f"{path}-wal") and not os.access(os.path.dirname(path), os.W_OK)
+    return f"{Path(path).as_uri()}?{'immutable=1' if at_rest else 'mode=ro'}"
 
 
 def guard(connection: sqlite3.Connection) -> None:

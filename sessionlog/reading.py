@@ -10,7 +10,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sessionlog import archive, event, migrate, projects, spool
+from sessionlog import archive, event, migrate, projects, read_only, spool
 from sessionlog.errors import SessionlogError
 from sessionlog.lean import getenv
 from sessionlog.projects import Place
@@ -70,16 +70,16 @@ def connect(place: Place) -> sqlite3.Connection:
             "Register the hooks (`sessionlog hook-command` prints the command), or try `sessionlog demo`."
         )
     connection = _open_read_only(place.db)
-    connection.row_factory = lambda cursor, row: dict(
-        zip((column[0] for column in cursor.description), row, strict=True)
-    )
+    connection.row_factory = lambda cursor, row: {
+        column[0]: value for column, value in zip(cursor.description, row, strict=True)
+    }
     connection.text_factory = lambda data: data.decode("utf-8", "replace")  # JSON may hold half a surrogate pair
     try:
         version = connection.execute("PRAGMA user_version").fetchone()["user_version"]
         if version > archive.SCHEMA_VERSION:
             raise SessionlogError(f"{place.db} was written by a newer sessionlog; upgrade sessionlog to read it")
         connection.execute("SELECT project FROM archive")
-    except (sqlite3.DatabaseError, SessionlogError) as error:
+    except (sqlite3.DatabaseError, UnicodeDecodeError, SessionlogError) as error:  # damaged names, told by SQLite
         connection.close()
         if isinstance(error, SessionlogError):
             raise
@@ -209,12 +209,14 @@ def as_json(row: Row) -> Row:
 
 
 def _open_read_only(db: str) -> sqlite3.Connection:
-    return sqlite3.connect(f"{Path(os.path.abspath(db)).as_uri()}?mode=ro", uri=True)
+    if not os.path.isfile(db):  # whoever opens a pipe waits for somebody to write to it
+        raise SessionlogError(f"{db} is not a file")
+    return sqlite3.connect(read_only.uri(db), uri=True)
 
 
 def _version(place: Place) -> int:
     try:
         with closing(_open_read_only(place.db)) as connection:
             return int(connection.execute("PRAGMA user_version").fetchone()[0])
-    except sqlite3.Error:
+    except (sqlite3.Error, SessionlogError):
         return archive.SCHEMA_VERSION  # not outdated but unreadable: `connect` says so

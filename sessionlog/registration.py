@@ -16,15 +16,25 @@ from sessionlog.errors import SessionlogError
 
 Version = tuple[int, int, int]
 Handler = dict[str, Any]  # one entry of a settings file: {"type": "command", "command": …, "timeout": …}
+Group = dict[str, Any]  # {"matcher": …, "hooks": [handlers]}
 
 ANY_EVENT = "any_event.py"
 OWN_HANDLER = {"UserPromptSubmit": "user_prompt_submit.py", "PostToolUse": "post_tool_use.py"}
+
+# What the supervisor is asked about: the event, and which tool.
+SUPERVISED = {"Stop": None, "PreToolUse": "AskUserQuestion"}
+SUPERVISOR_TIMEOUT = 600  # seconds; the supervisor itself takes a little less, and says so when its time is up
 
 # Our entries are known by the form of their command, wherever an older version or another interpreter lived. The
 # names of the scripts alone would not do: other people's hooks are called post_tool_use.py too.
 _OURS = re.compile(
     r".+ -I -S .+/hooks/(any_event|user_prompt_submit|post_tool_use)\.py'?( \w+)? \|\| exit 1"
     r"|sessionlog-hook( \w+)? .*\[ \$\? -ne 1 \]"
+)
+_SUPERVISOR = re.compile(
+    r"(?:.+ -I -m sessionlog\.supervisor|command -v sessionlog-supervisor .*; sessionlog-supervisor)"
+    r" --reviewer (?P<reviewer>.+)",
+    re.DOTALL,
 )
 
 
@@ -36,15 +46,47 @@ def hook_command(event: str | None = None, *, quiet_if_missing: bool = False) ->
         # is no error: 127 (not found) and the like become 0 without a word, only its own failure, 1, is told.
         command = ["sessionlog-hook", *([event] if event else [])]
         return f"{shlex.join(command)} 2>/dev/null || [ $? -ne 1 ]"
-    if not sys.executable:
-        raise SessionlogError("Python does not know its own path, so no hook command can name it.")
     script = OWN_HANDLER.get(event or "", ANY_EVENT)
     # -I -S: no user site, no PYTHONPATH, no `site`; 5 ms less. `|| exit 1`: `python missing.py` ends with 2.
-    # Forward slashes, because on Windows the command runs in Git Bash.
-    command = [Path(sys.executable).as_posix(), "-I", "-S", (handlers_folder() / script).as_posix()]
+    command = [_interpreter(), "-I", "-S", (handlers_folder() / script).as_posix()]
     if event and script == ANY_EVENT:
         command.append(event)
     return f"{shlex.join(command)} || exit 1"
+
+
+def supervisor_command(reviewer: str, *, quiet_if_missing: bool = False) -> str:
+    """The shell command that lets `reviewer` decide; without sessionlog it never ends with 2, which would block."""
+    # Its own 2 and 124 must get through, so no `|| exit 1`: a module that is gone is 1 by itself, an interpreter 127.
+    command = "command -v sessionlog-supervisor >/dev/null 2>&1 || exit 0; sessionlog-supervisor"
+    if not quiet_if_missing:
+        command = shlex.join([_interpreter(), "-I", "-m", "sessionlog.supervisor"])
+    return f"{command} --reviewer {shlex.quote(reviewer)}"
+
+
+def supervisor_groups(reviewer: str, *, quiet_if_missing: bool = False) -> dict[str, Group]:
+    """What to register for each event that is supervised."""
+    if not reviewer.strip():
+        raise SessionlogError("The supervisor needs the command of a reviewer, for instance `sessionlog review`.")
+    command = supervisor_command(reviewer, quiet_if_missing=quiet_if_missing)
+    handler: Handler = {"type": "command", "command": command, "timeout": SUPERVISOR_TIMEOUT}
+    return {event: {**({"matcher": tool} if tool else {}), "hooks": [handler]} for event, tool in SUPERVISED.items()}
+
+
+def reviewer_of(command: object) -> str | None:
+    """The reviewer in a command that some version of `sessionlog install --supervisor` wrote; None: it is another."""
+    found = _SUPERVISOR.fullmatch(command) if isinstance(command, str) else None
+    if not found:
+        return None
+    try:
+        return shlex.split(found["reviewer"])[0]
+    except (ValueError, IndexError):
+        return found["reviewer"]
+
+
+def _interpreter() -> str:
+    if not sys.executable:
+        raise SessionlogError("Python does not know its own path, so no hook command can name it.")
+    return Path(sys.executable).as_posix()  # forward slashes, because on Windows the command runs in Git Bash
 
 
 def handlers_folder() -> Path:
@@ -57,8 +99,13 @@ def handlers_folder() -> Path:
 
 
 def is_ours(command: object) -> bool:
-    """Whether this is a command that some version of `sessionlog install` wrote."""
+    """Whether this is a command that some version of `sessionlog install` wrote, to record."""
     return isinstance(command, str) and _OURS.fullmatch(command) is not None
+
+
+def is_supervisor(command: object) -> bool:
+    """Whether this is a command that some version of `sessionlog install --supervisor` wrote."""
+    return reviewer_of(command) is not None
 
 
 def handlers(events: Iterable[str], *, quiet_if_missing: bool = False) -> dict[str, Handler]:

@@ -9,13 +9,14 @@ import click
 
 from sessionlog import calls, terminal
 from sessionlog.overview import Overview
-from sessionlog.timeline import Call, Entry
+from sessionlog.timeline import Call, Entry, is_refused
 
 COLOURS = {
     "prompt": "blue",
     "answer": "magenta",
     "tool": "yellow",
     "permission": "cyan",
+    "review": "cyan",
     "sub-agent": "green",
     "failure": "red",
 }
@@ -56,7 +57,7 @@ class View:
     def entry(self, entry: Entry, marked: bool = False) -> Iterator[str]:
         """A line that says when and what, then what belongs to it."""
         failed = entry.call is not None and entry.kind == "tool" and entry.call.outcome != "ok"
-        colour = "red" if failed or entry.title == "denied" else COLOURS.get(entry.kind)
+        colour = "red" if failed or is_refused(entry) else COLOURS.get(entry.kind)
         label = entry.title if entry.kind in ("tool", "event") else entry.kind
         time = click.style(terminal.local_time(entry.at, "%H:%M:%S"), dim=True)
         mark = click.style(">", fg="red", bold=True) if marked else " "
@@ -84,7 +85,8 @@ class View:
         if entry.kind == "failure":
             lines = [click.style(line, fg="red") for line in lines]
         if entry.title and entry.kind != "event":
-            return [terminal.one_line(entry.title, 60), *(lines if entry.text else [])]
+            title = terminal.one_line(entry.title, 120 if entry.kind == "review" else 60)
+            return [click.style(title, fg="red") if is_refused(entry) else title, *(lines if entry.text else [])]
         return lines
 
     def _headline(self, call: Call, diff: list[str]) -> str:

@@ -8,13 +8,15 @@ cannot tell afterwards is what was there but empty (`"hooks": {}`, an empty file
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from sessionlog.json_positions import InvalidJSON, Key, Node, parse
-from sessionlog.registration import Handler, is_ours
+from sessionlog.registration import Group, Handler, is_ours, is_supervisor
 
 WHITESPACE = " \t\r\n"  # JSON's own; str.strip() knows more
+
+Whose = Callable[[object], bool]  # tells by its command whether a handler is meant
 
 Edit = tuple[int, int, str]  # replace the text from here to there
 # What was there but empty: where ("hooks/Stop") -> its text. "" is the file as a whole, and None means: no file.
@@ -39,21 +41,26 @@ def settings(text: str | None) -> Node:
     return root
 
 
-def registered(values: Mapping[str, Any]) -> dict[str, list[Handler]]:
-    """Our handlers in the settings, by event."""
+def is_anything_of_ours(command: object) -> bool:
+    """Whether `sessionlog install` wrote this command, to record or to supervise."""
+    return is_ours(command) or is_supervisor(command)
+
+
+def registered(values: Mapping[str, Any], whose: Whose = is_ours) -> dict[str, list[Handler]]:
+    """Our handlers in the settings, by event; those that record, if nothing else is asked for."""
     found: dict[str, list[Handler]] = {}
     hooks = values.get("hooks")
     for event, groups in hooks.items() if isinstance(hooks, dict) else ():
         for group in groups if isinstance(groups, list) else ():
             handlers = group.get("hooks") if isinstance(group, dict) else None
-            ours = [handler for handler in handlers if _is_ours(handler)] if isinstance(handlers, list) else []
+            ours = [handler for handler in handlers if _is(whose, handler)] if isinstance(handlers, list) else []
             if ours:
                 found[event] = found.get(event, []) + ours
     return found
 
 
-def add(text: str | None, handlers: Mapping[str, Handler]) -> tuple[str, Empty]:
-    """The text with a group of ours at the end of each event's list, and what was empty before."""
+def add(text: str | None, groups: Mapping[str, list[Group]]) -> tuple[str, Empty]:
+    """The text with these groups at the end of each event's list, and what was empty before."""
     empty: Empty = {}
     if text is None or not text.strip(WHITESPACE):
         empty[""], text = text, "{}\n"
@@ -61,46 +68,46 @@ def add(text: str | None, handlers: Mapping[str, Handler]) -> tuple[str, Empty]:
     if not root.children:
         empty.setdefault("", text)
     style = _style(text, root)
-    groups = {event: [{"hooks": [handler]}] for event, handler in handlers.items()}
+    missing = dict(groups)
     hooks = root.get("hooks")
     if hooks is None:
-        return _edited(text, [_appended(text, root, {"hooks": groups}, style)]), empty
+        return _edited(text, [_appended(text, root, {"hooks": missing}, style)]), empty
     if not hooks.children:
         empty["hooks"] = text[hooks.start : hooks.end]
     edits = []
     for event, there in hooks.members().items():
-        if event in groups:
+        if event in missing:
             if not there.children:
                 empty[f"hooks/{event}"] = text[there.start : there.end]
-            edits.append(_appended(text, there, groups.pop(event), style))
-    if groups:
-        edits.append(_appended(text, hooks, groups, style))
+            edits.append(_appended(text, there, missing.pop(event), style))
+    if missing:
+        edits.append(_appended(text, hooks, missing, style))
     return _edited(text, edits), empty
 
 
-def take_out(text: str | None, empty: Empty) -> str | None:
+def take_out(text: str | None, empty: Empty, whose: Whose = is_anything_of_ours) -> str | None:
     """The text without our handlers and without what they alone kept from being empty; None: no file."""
     root = settings(text)
-    if text is None or not registered(root.value):
+    if text is None or not registered(root.value, whose):
         return text
-    cuts = _cuts(root, (), empty)
+    cuts = _cuts(root, (), empty, whose)
     if cuts is None:
         return empty[""] if "" in empty else _edited(text, [(root.start, root.end, "{}")])
     return _edited(text, cuts)
 
 
-def _cuts(node: Node, place: tuple[str, ...], empty: Empty) -> list[Edit] | None:
+def _cuts(node: Node, place: tuple[str, ...], empty: Empty, whose: Whose) -> list[Edit] | None:
     """The cuts that free a node of our handlers; None: nothing is left of it."""
     depth = len(place)  # hooks/Stop/0/hooks/0 is a handler
     if depth == 5:
-        return None if _is_ours(node.value) else []
+        return None if _is(whose, node.value) else []
     edits: list[Edit] = []
     children = list(_children(node))
     stays = [True] * len(children)
     for index, (name, _, child) in enumerate(children):
         if depth in (0, 3) and name != "hooks":
             continue
-        cuts = _cuts(child, (*place, name), empty)
+        cuts = _cuts(child, (*place, name), empty, whose)
         stays[index] = cuts is not None
         edits += cuts or []
     if all(stays):
@@ -115,8 +122,8 @@ def _cuts(node: Node, place: tuple[str, ...], empty: Empty) -> list[Edit] | None
     return edits
 
 
-def _is_ours(handler: Any) -> bool:
-    return isinstance(handler, dict) and is_ours(handler.get("command"))
+def _is(whose: Whose, handler: Any) -> bool:
+    return isinstance(handler, dict) and whose(handler.get("command"))
 
 
 def _children(node: Node) -> Iterator[tuple[str, int, Node]]:

@@ -73,9 +73,13 @@ def bring_home(place: "Place", connection: "sqlite3.Connection", limit: int | No
         except OSError:
             continue
         try:
+            # In this order: whoever holds the lock of the spool keeps other hooks waiting, and must not wait itself.
+            connection.execute("BEGIN IMMEDIATE")
             if try_lock(descriptor):
                 count += _empty(place, connection, descriptor, limit)
         finally:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
             os.close(descriptor)
     return count
 
@@ -111,6 +115,7 @@ def _append_line(path: str, line: bytes, timeout: float) -> None:
 
 
 def _empty(place: "Place", connection: "sqlite3.Connection", descriptor: int, limit: int | None) -> int:
+    """Move lines in the transaction that has begun, and end it."""
     size = os.fstat(descriptor).st_size
     if not size:
         return 0
@@ -122,25 +127,19 @@ def _empty(place: "Place", connection: "sqlite3.Connection", descriptor: int, li
         file.seek(start)
         rejected: list[bytes] = []
         count, end = 0, start
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            for line in file:
-                end += len(line)
-                if not _store_line(connection, line):
-                    rejected.append(line)
-                else:
-                    count += 1
-                if limit is not None and end - start > limit:
-                    break
-            connection.execute("DELETE FROM spool_progress WHERE spool_id <> ?", (spool_id,))
-            connection.execute("REPLACE INTO spool_progress VALUES (?, ?)", (spool_id, end))
-            for line in rejected:  # before the commit: what lies before the offset is never looked at again
-                keep_rejected(place.home, line)
-            connection.execute("COMMIT")
-        except BaseException:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            raise
+        for line in file:
+            end += len(line)
+            if not _store_line(connection, line):
+                rejected.append(line)
+            else:
+                count += 1
+            if limit is not None and end - start > limit:
+                break
+        connection.execute("DELETE FROM spool_progress WHERE spool_id <> ?", (spool_id,))
+        connection.execute("REPLACE INTO spool_progress VALUES (?, ?)", (spool_id, end))
+        for line in rejected:  # before the commit: what lies before the offset is never looked at again
+            keep_rejected(place.home, line)
+        connection.execute("COMMIT")
     if end >= size:
         os.ftruncate(descriptor, 0)
     return count
@@ -170,9 +169,10 @@ def _store_line(connection: "sqlite3.Connection", line: bytes) -> bool:
 
 def _spool_id(header: bytes) -> str:
     try:
-        return str(parse_json(header.decode())["spool"])
+        name = str(parse_json(header.decode())["spool"])
     except (ValueError, TypeError, KeyError):
-        return header.hex()  # not ours to write, but its lines may be
+        name = ""
+    return name if name.isascii() and name.isalnum() else header.hex()  # damaged, but its lines may be whole
 
 
 def _make_own_folder(folder: str) -> None:

@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 
 from sessionlog.event import rebuild
 from sessionlog.lean import parse_json
+from sessionlog.terminal import duration
 from sessionlog.transcripts import lines as transcript_lines
 
 Row = dict[str, Any]
 
 # The client's bookkeeping: kept, but only shown to those who want to see everything.
-MINOR_EVENTS = ("MessageDisplay", "PostToolBatch")
+MINOR_EVENTS = ("MessageDisplay", "PostToolBatch", "SupervisorReview")
 
 CALL_EVENTS = ("PreToolUse", "PostToolUse", "PostToolUseFailure")
 
@@ -49,15 +50,18 @@ class Entry(NamedTuple):
     """One thing that happened."""
 
     at: str
-    kind: (
-        str  # prompt, answer, thinking, tool, permission, sub-agent, notice, command, compaction, start, end, failure …
-    )
+    kind: str  # prompt, answer, thinking, tool, permission, review, sub-agent, notice, command, compaction, failure …
     text: str = ""
     title: str = ""
     agent_id: str | None = None
     call: Call | None = None
     names: tuple[str, ...] = ()  # what it was made of: e12 is an event, m34 a message
     minor: bool = False
+
+
+def is_refused(entry: Entry) -> bool:
+    """Whether somebody said no: a permission that was denied, a supervisor that does not let the session stop."""
+    return entry.title == "denied" or (entry.kind == "review" and not entry.title.startswith("allowed"))
 
 
 def entries(
@@ -67,7 +71,7 @@ def entries(
 
     Merged here and not by the view `timeline`, which cannot give the first entry before it has seen the last.
     """
-    return _Merger(connection, session_id, tools).run(since)
+    return Merger(connection, session_id, tools).run(since)
 
 
 def around(
@@ -97,7 +101,7 @@ def around(
             return
 
 
-class _Merger:
+class Merger:
     """Goes through both tables in the order of time; whatever both have is told once, where it is met first."""
 
     def __init__(self, connection: sqlite3.Connection, session_id: str, tools: frozenset[str] | None) -> None:
@@ -163,7 +167,7 @@ class _Merger:
         tool_name = next((found["tool_name"] for found in (*events, *messages) if found["tool_name"]), None)
         if self.tools is not None and tool_name not in self.tools:
             return
-        call = _call_of_events(events) if events else self._call_of_messages(messages, tool_name)
+        call = call_of_events(events) if events else self._call_of_messages(messages, tool_name)
         self.last_calls[agent_id, call.name] = call
         names = [f"e{event['id']}" for event in events] + [f"m{message['id']}" for message in messages]
         yield Entry(at, "tool", "", call.name, agent_id, call, tuple(names))
@@ -198,13 +202,13 @@ class _Merger:
                 self.last_words.clear()
                 yield entry("prompt", row["prompt"])
             case "PreToolUse" | "PostToolUse" | "PostToolUseFailure":  # one without an id: old clients, other shapes
-                call = _call_of_events([row])
+                call = call_of_events([row])
                 self.last_calls[agent_id, call.name] = call
                 if self.tools is None or call.name in self.tools:
                     yield entry("tool", "", call.name, call=call)
             case "PermissionRequest" | "PermissionDenied":
                 yield entry(
-                    "permission", str(extra.get("reason") or ""), self._decision(row), call=_call_of_events([row])
+                    "permission", str(extra.get("reason") or ""), self._decision(row), call=call_of_events([row])
                 )
             case "Stop":
                 words = row["last_assistant_message"] or ""
@@ -222,6 +226,8 @@ class _Merger:
                 yield entry("start", " · ".join(str(extra[key]) for key in ("source", "model") if extra.get(key)))
             case "SessionEnd":
                 yield entry("end", str(extra.get("reason") or ""))
+            case "SupervisorDecision":
+                yield entry("review", row["message"] or row["error"], _review_title(row))
             case "StopFailure":
                 yield entry("failure", row["error"])
             case "PreCompact":
@@ -275,7 +281,22 @@ class _Merger:
         return self.connection.execute(query, parameters).fetchall()
 
 
-def _call_of_events(events: list[Row]) -> Call:
+def _review_title(row: Row) -> str:
+    """What the supervisor decided, and who told it so: `not allowed to stop, review 2 of 20, 4.1 s, by ./review.sh`."""
+    extra = _object(row["extra"])
+    asked = " to ask" if extra.get("about") == "PreToolUse" else " to stop"
+    decision = {"allow": f"allowed{asked}", "block": f"not allowed{asked}"}.get(
+        str(extra.get("decision")), "no verdict"
+    )
+    number, limit = extra.get("iteration"), extra.get("max_iterations")
+    if isinstance(number, int) and isinstance(limit, int) and number > limit:
+        return f"{decision} without a review"
+    took = [] if row["duration_ms"] is None else [duration(row["duration_ms"])]
+    return ", ".join([decision, f"review {number} of {limit}", *took, f"by {extra.get('reviewer')}"])
+
+
+def call_of_events(events: list[Row]) -> Call:
+    """A call, from its rows in `events`."""
     start = events[0]
     done = next((event for event in events if event["event"] in ("PostToolUse", "PostToolUseFailure")), None)
     last = done or start

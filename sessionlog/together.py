@@ -7,7 +7,6 @@ import re
 import sqlite3
 from collections.abc import Iterable
 from contextlib import closing
-from pathlib import Path
 
 from sessionlog import read_only, reading, schema
 from sessionlog.projects import Place
@@ -32,7 +31,7 @@ def connect(places: Iterable[Place], query: str) -> sqlite3.Connection:
     try:
         _copy(connection, found[ATTACHED:], read)
         for number, place in enumerate(found[:ATTACHED]):
-            connection.execute(f"ATTACH ? AS archive_{number}", (_read_only(place),))
+            connection.execute(f"ATTACH ? AS archive_{number}", (read_only.uri(place.db),))
         for name, needed in read.items():
             # What the query does not read is left out: an index may then answer instead of the table.
             values = [column if column in needed else f"NULL AS {column}" for column in columns()[name][1:]]
@@ -89,7 +88,7 @@ def _copy(connection: sqlite3.Connection, places: list[Place], read: Columns) ->
         declared = [f"{column} {types[name][column]}" for column in needed]
         connection.execute(f"CREATE TABLE main.{name} ({', '.join(['project TEXT', *declared])})")
     for place in places:
-        connection.execute("ATTACH ? AS source", (_read_only(place),))
+        connection.execute("ATTACH ? AS source", (read_only.uri(place.db),))
         for name, needed in read.items():
             connection.execute(f"INSERT INTO main.{name} {_select(place, needed, f'source.{name}')}")
         connection.execute("DETACH source")
@@ -99,7 +98,3 @@ def _select(place: Place, names: list[str], source: str) -> str:
     """The columns of one archive, its project before them: a view takes no parameters, hence the quotes."""
     project = "'" + place.project.replace("'", "''") + "' AS project"
     return f"SELECT {', '.join([project, *names])} FROM {source}"
-
-
-def _read_only(place: Place) -> str:
-    return f"{Path(os.path.abspath(place.db)).as_uri()}?mode=ro"

@@ -35,8 +35,8 @@ def keep(data: bytes) -> str:
     """Put bytes that did not become an event where a person can find them, less their secrets."""
     if not data.strip():
         return ""
-    home = projects.home_folder()
     try:
+        home = projects.home_folder()
         rules = Rules(home)
         text = rules.clean_text(data.decode("utf-8", "surrogateescape"), rules.suspects(data))
         path = spool.keep_rejected(home, text.encode("utf-8", "surrogateescape"))

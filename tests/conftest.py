@@ -24,6 +24,12 @@ HANDLERS = ROOT / "hooks"
 PAYLOAD_FILES = sorted((FIXTURES / "payloads").rglob("*.json"))
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("sessionlog")
+    group.addoption("--faults-times", type=int, default=1, help="try random faults so many times as often")
+    group.addoption("--fuzz-cases", type=int, default=1000, help="so many mutated payloads for the hook")
+
+
 def pytest_report_header() -> str:
     return f"SQLite {sqlite3.sqlite_version}"
 

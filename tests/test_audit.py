@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 import yaml
 
-from sessionlog import audit, metadata, projects, reading, transcripts
+from sessionlog import audit, metadata, patience, projects, reading, transcripts
 from tests import transcript_files as made
 from tests.archives import START_MS, bash, call, event, store
 from tests.conftest import PAYLOAD_FILES, Hook
@@ -423,7 +423,7 @@ def test_the_list_tells_how_many_there_are(place: projects.Place) -> None:
 
 def test_a_count_that_takes_long_is_given_up(place: projects.Place, monkeypatch: pytest.MonkeyPatch) -> None:
     store(place, *(bash(f"rm -rf build{number}") for number in range(200)))
-    monkeypatch.setattr(audit, "STEPS", 10)
+    monkeypatch.setattr(patience, "STEPS", 10)
     assert audit.counts([place], patience=-1)["dangerous-commands"] is None
     assert audit.counts([place], patience=60)["dangerous-commands"] == 200
 

@@ -53,6 +53,10 @@ def uninstall(path: Path) -> Path | None:
     return apply(plan_uninstall(path))
 
 
+def groups(ours: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    return {event: [{"hooks": [handler]}] for event, handler in ours.items()}
+
+
 def memory(tmp_path: Path) -> Path:
     return tmp_path / "archives" / "registered.json"
 
@@ -156,7 +160,7 @@ def test_what_the_user_changed_meanwhile_stays(data: st.DataObject) -> None:
         "hooks": data.draw(HOOKS),
     }
     before = data.draw(layouts(values))
-    installed, empty = add(before, OURS)
+    installed, empty = add(before, groups(OURS))
     assert take_out(installed.replace('"BEFORE"', '["AFTER", {}]'), empty) == before.replace(
         '"BEFORE"', '["AFTER", {}]'
     )
@@ -219,12 +223,12 @@ def test_our_entries_look_as_the_user_would_have_written_them(style: str, hooks:
     before: dict[str, Any] = {"model": "opus"} | ({} if hooks is None else {"hooks": hooks})
     group = {"hooks": [OURS["Stop"]]}
     after = before | {"hooks": (hooks or {}) | {"Stop": [*(hooks or {}).get("Stop", []), group]}}
-    text, _ = add(dumped(before, style), {"Stop": OURS["Stop"]})
+    text, _ = add(dumped(before, style), {"Stop": [group]})
     assert text == dumped(after, style)
 
 
 def test_an_array_on_one_line_stays_on_one_line() -> None:
-    text, _ = add('{\n  "hooks": {\n    "Stop": [ {"hooks": []} ]\n  }\n}', {"Stop": {"command": "X"}})
+    text, _ = add('{\n  "hooks": {\n    "Stop": [ {"hooks": []} ]\n  }\n}', groups({"Stop": {"command": "X"}}))
     assert text == '{\n  "hooks": {\n    "Stop": [ {"hooks": []}, {"hooks": [{"command": "X"}]} ]\n  }\n}'
 
 

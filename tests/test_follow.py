@@ -80,8 +80,9 @@ def test_no_importer_is_started_where_none_is_wanted(how: str, home: Path, hook:
     assert stamps(home) == []
 
 
+@pytest.mark.parametrize("age", [2 * follow.STALE, -2 * follow.STALE], ids=["old", "after the clock stepped back"])
 def test_a_stamp_that_a_dead_importer_left_is_taken_over(
-    home: Path, place: projects.Place, monkeypatch: pytest.MonkeyPatch
+    home: Path, place: projects.Place, monkeypatch: pytest.MonkeyPatch, age: float
 ) -> None:
     monkeypatch.delenv("SESSIONLOG_NO_FOLLOW")
     started: list[list[str]] = []
@@ -92,7 +93,7 @@ def test_a_stamp_that_a_dead_importer_left_is_taken_over(
     assert follow.start(place, "../../evil", str(path)) is True
     assert [stamp.name for stamp in stamps(home)] == ["evil"]
     assert follow.start(place, "../../evil", str(path)) is False
-    long_ago = time.time() - 2 * follow.STALE
-    os.utime(stamps(home)[0], (long_ago, long_ago))
+    then = time.time() - age
+    os.utime(stamps(home)[0], (then, then))
     assert follow.start(place, "../../evil", str(path)) is True
     assert len(started) == 2

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import shutil
-import signal
 import sqlite3
 import stat
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -144,67 +141,6 @@ def test_a_payload_of_20_mb_is_stored_whole(hook: Hook, place: projects.Place) -
     assert event.rebuild(rows(place)[0]) == payload
 
 
-# --- stdin ----------------------------------------------------------------------------------------------------------
-
-
-def start_hook() -> subprocess.Popen[bytes]:
-    command = [*PYTHON, str(HANDLERS / "any_event.py")]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
-
-
-def write(process: subprocess.Popen[bytes], data: bytes) -> None:
-    assert process.stdin
-    process.stdin.write(data)
-
-
-def test_stdin_that_is_never_closed(project: Path, place: projects.Place) -> None:
-    with start_hook() as process:
-        write(process, json.dumps(prompt("open end")).encode() + b"\n")
-        assert process.wait(timeout=30) == 0
-    assert [row["prompt"] for row in rows(place)] == ["open end"]
-
-
-def test_stdin_that_stays_silent_ends_with_1(project: Path) -> None:
-    with start_hook() as process:
-        assert process.wait(timeout=30) == 1
-
-
-def test_half_an_object_on_an_open_stdin_is_kept(project: Path, home: Path) -> None:
-    with start_hook() as process:
-        write(process, b'{"session_id": "s1", "tool_input": {}')
-        assert process.wait(timeout=30) == 1
-    assert [path.read_bytes() for path in rejected(home)] == [b'{"session_id": "s1", "tool_input": {}']
-
-
-def test_stdin_in_pieces(project: Path, place: projects.Place) -> None:
-    with start_hook() as process:
-        for piece in (
-            b'{"session_id":"s1",',
-            b'"hook_event_name":"X",',
-            b'"tool_input":{"a":1}',
-            b',"prompt":"',
-            b'done"}',
-        ):
-            write(process, piece)
-            time.sleep(0.05)
-        process.communicate(timeout=30)
-    assert process.returncode == 0
-    assert rows(place)[0]["prompt"] == "done"
-
-
-def test_a_closed_stdin_ends_with_1(project: Path) -> None:
-    command = f"{hook_command('Stop')} <&-"
-    done = subprocess.run(["sh", "-c", command], capture_output=True, check=False)
-    assert (done.returncode, done.stdout) == (1, b"")
-
-
-def test_closed_output_changes_nothing(project: Path, place: projects.Place) -> None:
-    data = json.dumps(prompt("quiet")).encode()
-    assert subprocess.run(["sh", "-c", f"{hook_command()} >&- 2>&-"], input=data, check=False).returncode == 0
-    assert subprocess.run(["sh", "-c", f"{hook_command()} >&- 2>&-"], input=b"no", check=False).returncode == 1
-    assert len(rows(place)) == 1
-
-
 # --- the same event twice -------------------------------------------------------------------------------------------
 
 
@@ -244,66 +180,6 @@ def test_the_same_tool_call_with_other_content_is_another_event(hook: Hook, plac
     hook(tool(1, tool_response={"stdout": "other"}))
     hook({**tool(1), "hook_event_name": "PreToolUse"})
     assert len(rows(place)) == 3
-
-
-# --- many at once ---------------------------------------------------------------------------------------------------
-
-
-def test_64_hooks_at_once_on_a_database_that_does_not_exist(hook: Hook, place: projects.Place) -> None:
-    with ThreadPoolExecutor(64) as pool:
-        done = list(pool.map(lambda number: hook(tool(number, session_id=f"s{number % 5}")), range(64)))
-    assert [result.stderr for result in done if result.stderr] == []
-    stored = rows(place)
-    assert sorted(row["tool_use_id"] for row in stored) == sorted(f"toolu_{number}" for number in range(64))
-    assert rows(place, "SELECT count(*) AS n FROM archive") == [{"n": 1}]
-    assert rows(place, "PRAGMA integrity_check") == [{"integrity_check": "ok"}]
-    assert sum(row["events"] for row in rows(place, "SELECT events FROM sessions")) == 64
-
-
-def test_killed_hooks_leave_the_database_whole_and_every_reported_event_in_it_once(
-    project: Path, place: projects.Place
-) -> None:
-    rng = random.Random(0)
-    safe: list[int] = []
-    started = time.monotonic()
-    with start_hook() as process:
-        process.communicate(json.dumps(tool(1001)).encode())
-    usual = time.monotonic() - started  # of one hook; eight at once take longer
-
-    def one(number: int) -> None:
-        with start_hook() as process:
-            write(process, json.dumps(tool(number)).encode())
-            time.sleep(rng.uniform(0, 12 * usual))
-            process.kill()
-        if process.returncode == 0:
-            safe.append(number)
-
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(one, range(500)))
-    assert 0 < len(safe) < 500, "the kills must hit some hooks and miss others"
-    done = subprocess.run(
-        [*PYTHON, str(HANDLERS / "any_event.py")],
-        input=json.dumps(tool(1000)).encode(),
-        capture_output=True,
-        check=True,
-    )
-    assert done.stderr == b""
-    assert rows(place, "PRAGMA integrity_check") == [{"integrity_check": "ok"}]
-    stored = [row["tool_use_id"] for row in rows(place)]
-    assert len(stored) == len(set(stored)), "nothing is there twice"
-    assert {f"toolu_{number}" for number in (*safe, 1000)} <= set(stored)
-    assert sum(row["events"] for row in rows(place, "SELECT events FROM sessions")) == len(stored)
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_an_interrupted_session_does_not_lose_the_event(project: Path, place: projects.Place, number: int) -> None:
-    with start_hook() as process:
-        write(process, b'{"session_id":"s1","hook_event_name":"X",')
-        time.sleep(0.4)  # by now it reads
-        process.send_signal(number)
-        process.communicate(b'"prompt":"kept"}', timeout=30)
-    assert process.returncode == 0
-    assert rows(place)[0]["prompt"] == "kept"
 
 
 # --- when something is gone -----------------------------------------------------------------------------------------
@@ -419,7 +295,7 @@ def test_two_ways_to_sqlite_and_json_store_the_same_rows(project: Path, place: p
         "from sessionlog.hook import main\nmain(None, 'any_event')"
     )
     for path in PAYLOAD_FILES[:12]:
-        for db, missing in ((place.db, ""), (str(other), "_json _blake2")):
+        for db, missing in ((place.db, ""), (str(other), "_json")):
             done = subprocess.run(
                 [*PYTHON, "-c", script, str(ROOT), "", missing],
                 input=path.read_bytes(),
@@ -427,7 +303,8 @@ def test_two_ways_to_sqlite_and_json_store_the_same_rows(project: Path, place: p
                 check=False,
             )
             assert done.returncode == 0
-    stored = [[{**row, "at": ""} for row in rows(projects.Place("", "", db))] for db in (place.db, str(other))]
+    differs = dict.fromkeys(("at", "salt", "hash"))
+    stored = [[{**row, **differs} for row in rows(projects.Place("", "", db))] for db in (place.db, str(other))]
     assert stored[0] == stored[1] and len(stored[0]) == 12
 
 

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import zipfile
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -40,7 +41,8 @@ def test_a_wheel_holds_hooks_migrations_and_metadata_and_records(
     site = tmp_path / "site-packages"
     with zipfile.ZipFile(wheel) as file:
         file.extractall(site)
-    for name in ("hooks/any_event.py", "migrations/0001_events.sql", "datasette-metadata.yml", "demo/session.jsonl"):
+    data = ("migrations/0001_events.sql", "datasette-metadata.yml", "demo/session.jsonl", "supervisor/rules.yml")
+    for name in ("hooks/any_event.py", *data):
         assert (site / "sessionlog" / name).is_file(), name
     hook = site / "sessionlog" / "hooks" / "any_event.py"
     subprocess.run([*PYTHON, str(hook)], input=json.dumps(prompt("from a wheel")).encode(), check=True)
@@ -56,6 +58,27 @@ def test_the_readme_never_sends_people_to_another_package() -> None:
 def test_ci_runs_the_test_command_of_the_readme() -> None:
     line = next(line for line in (ROOT / ".ci/run").read_text().splitlines() if line.endswith("/pytest"))
     assert line in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_ci_pins_what_it_installs() -> None:
+    """Also what those need in turn, as far as this Python and this platform need it."""
+    assert "PIP_CONSTRAINT" in (ROOT / ".ci/run").read_text()
+    lines = (ROOT / ".ci/constraints.txt").read_text().splitlines()
+    pinned = {line.partition("==")[0] for line in lines if line and not line.startswith("#")}
+    assert all("==" in line for line in lines if line and not line.startswith("#"))
+    waiting, seen = {"claude-sessionlog[test]"}, set()
+    while waiting:
+        requirement = waiting.pop()
+        name, _, extra = requirement.rstrip("]").partition("[")
+        seen.add(requirement)
+        for needed in metadata.requires(name) or []:
+            package, _, condition = needed.partition(";")
+            wanted = "extra" not in condition or f"extra == '{extra}'" in condition.replace('"', "'")
+            if wanted and "platform" not in condition and "python" not in condition:
+                waiting.add(re.match(r"[\w.-]+(\[\w+\])?", package.strip())[0].lower().replace("_", "-"))  # type: ignore[index]
+        waiting -= seen
+    needed_names = {requirement.partition("[")[0] for requirement in seen} - {"claude-sessionlog"}
+    assert needed_names <= pinned, needed_names - pinned
 
 
 def test_the_changelog_names_the_version() -> None:

@@ -500,6 +500,15 @@ def test_ordinary_text_raises_no_suspicion(rules, text):
     assert [d.kind for d in rules.suspects(json.dumps({"context_tokens": 2846, "content": text}).encode())] == []
 
 
+def test_every_needle_is_sought():
+    """A name without an anchor, or a token in hexadecimal digits, would never be found by the cheap test."""
+    anchored = {needle for found in redact._SOUGHT.values() for needles in found.values() for needle, _ in needles}
+    names = {needle for detector in BUILT_IN if detector.where == redact._SIGHTS for needle in detector.needles}
+    tokens = {needle for detector in BUILT_IN if detector.where == redact._RUNS for needle in detector.needles}
+    assert anchored == names
+    assert {needle for needle in tokens if not needle.strip(redact._HEXADECIMAL)} == set()
+
+
 def test_an_event_without_secrets_does_not_import_re(tmp_path):
     code = (
         f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"

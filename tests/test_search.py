@@ -177,6 +177,20 @@ def test_the_index_catches_up(hook: Hook, place: projects.Place) -> None:
     assert found(place, "third") == []
 
 
+def test_a_search_ends_although_events_keep_coming(hook: Hook, place: projects.Place) -> None:
+    hook(prompt("first"))
+    calls = 0
+
+    def one_more(done: int, total: int) -> None:
+        nonlocal calls
+        calls += 1
+        assert calls < 5, "the search runs after the events for ever"
+        hook(prompt(f"meanwhile {calls}"))
+
+    assert len(list(search.find(place, "first", progress=one_more))) == 1
+    assert len(found(place, "meanwhile")) == calls
+
+
 @pytest.mark.parametrize("damage", ["deleted", "garbage", "another version", "another archive"])
 def test_an_index_that_does_not_fit_is_made_anew(hook: Hook, place: projects.Place, damage: str) -> None:
     hook(prompt("first"))

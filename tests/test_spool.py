@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import resource
-import shutil
 import sqlite3
 import subprocess
 import time
@@ -14,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sessionlog import migrate, projects, reading
+from sessionlog import projects, reading
 from tests.conftest import HANDLERS, PYTHON, Hook, rejected, rows
 from tests.test_hook import prompt, tool
 
@@ -148,101 +145,6 @@ def test_without_any_place_to_write_the_hook_says_so_and_ends_with_1(hook: Hook,
     done = hook(prompt("x"), HOME=str(file), TMPDIR=str(file))
     assert done.returncode == 1
     assert b"no spool can be written" in done.stderr
-
-
-def limited_hook(data: bytes, limit: int) -> subprocess.CompletedProcess[bytes]:
-    """The hook on a system that lets it write only so many bytes to a file: what a full disk looks like."""
-
-    def limit_file_size() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-
-    return subprocess.run(
-        [*PYTHON, str(HANDLERS / "any_event.py")],
-        input=data,
-        capture_output=True,
-        preexec_fn=limit_file_size,
-        check=False,
-    )
-
-
-def test_a_full_disk_loses_nothing_that_was_there(hook: Hook, place: projects.Place, spool_file: Path) -> None:
-    hook(prompt("one"))
-    big = json.dumps(prompt("x" * 300_000)).encode()
-    done = limited_hook(big, 100_000)  # neither the database nor any spool can take it
-    assert (done.returncode, done.stdout) == (1, b"")
-    done = limited_hook(json.dumps(prompt("y" * 60_000)).encode(), 80_000)  # too much for the WAL, not for the spool
-    assert done.returncode == 0 and b"waits in" in done.stderr
-    hook(prompt("two"))
-    assert [text[:3] for text in prompts(place)] == ["one", "yyy", "two"]
-    assert rows(place, "PRAGMA integrity_check") == [{"integrity_check": "ok"}]
-
-
-def test_no_more_file_descriptors(project: Path, place: projects.Place) -> None:
-    def few() -> None:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (4, 4))
-
-    done = subprocess.run(
-        [*PYTHON, str(HANDLERS / "any_event.py")],
-        input=json.dumps(prompt("x")).encode(),
-        capture_output=True,
-        preexec_fn=few,
-        check=False,
-    )
-    assert done.returncode in (0, 1) and done.stdout == b""
-
-
-@pytest.mark.parametrize("damage", ["header", "every page", "truncated"])
-def test_a_damaged_database_is_set_aside_and_a_new_one_starts(hook: Hook, place: projects.Place, damage: str) -> None:
-    for number in range(30):
-        hook(tool(number, tool_response="x" * 3000))
-    sqlite3.connect(place.db).close()
-    path = Path(place.db)
-    for ending in ("-wal", "-shm"):
-        Path(place.db + ending).unlink(missing_ok=True)
-    data = bytearray(path.read_bytes())
-    match damage:
-        case "header":
-            data[:100] = b"not a database at all".ljust(100)
-        case "every page":
-            for start in range(4096, len(data), 4096):
-                data[start : start + 4096] = os.urandom(4096)
-        case "truncated":
-            del data[len(data) // 4096 // 2 * 4096 :]
-    path.write_bytes(data)
-    done = hook(prompt("after"))
-    assert done.returncode == 0
-    (aside,) = migrate.set_aside_files(place)
-    assert Path(aside).read_bytes()[: len(data)] == bytes(data), "never changed, never deleted"
-    assert prompts(place) == ["after"]
-    assert any(aside in notice for notice in reading.notices(place))
-    assert hook(prompt("next")).stderr == b""
-    assert prompts(place) == ["after", "next"]
-
-
-def test_many_hooks_on_a_damaged_database_set_it_aside_once(hook: Hook, place: projects.Place) -> None:
-    hook(prompt("one"))
-    for ending in ("-wal", "-shm"):
-        Path(place.db + ending).unlink(missing_ok=True)
-    Path(place.db).write_bytes(b"garbage" * 2000)
-    with ThreadPoolExecutor(16) as pool:
-        done = list(pool.map(lambda number: hook(tool(number)), range(16)))
-    assert {result.returncode for result in done} == {0}
-    hook(prompt("last"))
-    assert len(migrate.set_aside_files(place)) == 1
-    assert sorted(row["tool_use_id"] for row in rows(place) if row["tool_use_id"]) == sorted(
-        f"toolu_{number}" for number in range(16)
-    )
-
-
-def test_the_folder_is_removed_mid_run(hook: Hook, place: projects.Place) -> None:
-    with ThreadPoolExecutor(8) as pool:
-        futures = [pool.submit(hook, tool(number)) for number in range(40)]
-        for _ in range(5):
-            shutil.rmtree(place.home, ignore_errors=True)
-            time.sleep(0.05)
-        results = [future.result() for future in futures]
-    assert {result.returncode for result in results} <= {0, 1}
-    assert hook(prompt("after")).returncode == 0
 
 
 def test_spool_paths_belong_to_one_project_each(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sessionlog import projects, transcripts
-from sessionlog.transcripts import chunks, prices
+from sessionlog.transcripts import chunks, files, prices
 from sessionlog.transcripts import store as transcript_store
 from sessionlog.transcripts.entries import Reader
 from tests import transcript_files as made
@@ -335,7 +335,11 @@ def test_the_project_is_where_the_entries_were_written_not_what_the_folder_is_ca
         assert found["session_id"] == session_id
 
 
-def test_a_session_that_was_moved_belongs_to_where_it_went(home: Path) -> None:
+@pytest.mark.parametrize("piece", [1, 10, 100, files.PIECE])
+def test_a_session_that_was_moved_belongs_to_where_it_went(
+    home: Path, monkeypatch: pytest.MonkeyPatch, piece: int
+) -> None:
+    monkeypatch.setattr(files, "PIECE", piece)
     moved = b'{"type":"relocated","relocatedCwd":"/home/dev/new","sessionId":"s"}\n'
     transcript(home, line("before"), moved, line("after", cwd="/home/dev/new"))
     transcripts.run()

@@ -32,14 +32,17 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "prune": ("prune", "Remove old sessions, or only what their tools printed."),
     "redact": ("redact", "Take secrets out of what is already recorded."),
     "restore": ("restore", "Write the transcripts of a session back to where Claude Code looks for them."),
+    "review": ("review", "Review a session by rules, or by Claude itself: for the supervisor, or by hand."),
     "schema": ("schema", "Print the tables, views and columns of an archive with what they mean."),
     "search": ("search", "Search everything that was recorded."),
     "sessions": ("sessions", "List recorded sessions, newest first."),
     "show": ("show", "Show one session."),
     "sql": ("sql", "Ask in SQL, over one project or all of them; nothing can be changed."),
     "stats": ("stats", "Count sessions, prompts, tools, failures, files, tokens and cost."),
+    "supervise": ("supervise", "Let a reviewer decide whether Claude may stop: a hook, only if you ask for it."),
     "tail": ("tail", "Print the last events, and follow new ones."),
     "uninstall": ("uninstall", "Take the hooks out of the settings; the archive stays."),
+    "verify": ("verify", "Find what was changed, removed or inserted in the archive behind its back."),
     "validate": ("validate", "Check the hooks in settings files and plugins."),
 }
 
@@ -88,6 +91,17 @@ def main() -> None:
     except BrokenPipeError:
         # `sessionlog show … | head`: the reader left, which is no error. Python would complain again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except Exception as error:  # a full or read-only disk, a damaged archive, or a mistake of ours
+        if "--debug" in sys.argv:
+            raise
+        click.secho(f"Error: {safe(_in_words(error))}", fg="red", err=True)
+        sys.exit(1)
+
+
+def _in_words(error: Exception) -> str:
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        return f"{os.fsdecode(error.filename)}: {error.strerror}"
+    return f"{type(error).__name__}: {error}\n`sessionlog --debug …` shows where it happened."
 
 
 def example(*lines: str) -> Callable[[click.Command], click.Command]:

@@ -13,7 +13,12 @@ from sessionlog.cli import example
 from sessionlog.errors import SessionlogError
 
 
-@example("sessionlog install", "sessionlog install --dry-run", "sessionlog install --scope local --events core --yes")
+@example(
+    "sessionlog install",
+    "sessionlog install --dry-run",
+    "sessionlog install --scope local --events core --yes",
+    "sessionlog install --supervisor 'sessionlog review'",
+)
 @click.command("install")
 @click.option(
     "--scope",
@@ -28,10 +33,18 @@ from sessionlog.errors import SessionlogError
     help="core: the 14 events of the specification. all: newer ones too, as far as your Claude Code knows them.  "
     "[default: all; core in a shared file]",
 )
+@click.option(
+    "--supervisor",
+    metavar="COMMAND",
+    help="Register a supervisor too: COMMAND decides whether Claude may stop, or ask you (see `sessionlog supervise`). "
+    "Without this option, one that is registered stays as it is.",
+)
 @click.option("--client-version", metavar="X.Y.Z", help="The version of Claude Code; asked from `claude` otherwise.")
 @click.option("--dry-run", is_flag=True, help="Show what would change and write nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-def command(scope: str, events: str | None, client_version: str | None, dry_run: bool, yes: bool) -> None:
+def command(
+    scope: str, events: str | None, supervisor: str | None, client_version: str | None, dry_run: bool, yes: bool
+) -> None:
     """Register sessionlog's hooks with Claude Code.
 
     Only our own entries are added or brought up to date; every other byte of the settings file stays as it is. A copy
@@ -46,7 +59,8 @@ def command(scope: str, events: str | None, client_version: str | None, dry_run:
     if events is None:  # a colleague's old client might ignore a whole file for one event that it does not know
         events = "core" if shared else "all"
     handlers = registration.handlers(registration.events_for(events, version), quiet_if_missing=shared)
-    change = claude_settings.plan_install(path, handlers)
+    groups = None if supervisor is None else registration.supervisor_groups(supervisor, quiet_if_missing=shared)
+    change = claude_settings.plan_install(path, handlers, groups)
     show(change)
     if events == "all" and version is None:
         note(
@@ -54,6 +68,8 @@ def command(scope: str, events: str | None, client_version: str | None, dry_run:
         )
     if shared and not shutil.which("sessionlog-hook"):
         note("sessionlog-hook is not on your PATH: hooks in a shared file record only where it is.")
+    if shared and groups and not shutil.which("sessionlog-supervisor"):
+        note("sessionlog-supervisor is not on your PATH: in a shared file it supervises only where it is.")
     for notice in claude_settings.notices(cwd, path, handlers):
         note(notice)
     if not change.needed:
@@ -65,6 +81,8 @@ def command(scope: str, events: str | None, client_version: str | None, dry_run:
     confirm(f"Write {path}?", yes)
     backup = claude_settings.apply(change)
     click.secho(f"Installed in {path}: {len(handlers)} events.", fg="green")
+    if supervisor is not None:
+        click.echo(f"`{supervisor}` decides from now on whether Claude may stop, or ask you a question.")
     if backup:
         click.echo(f"The file as it was: {backup}")
     click.echo("New sessions are recorded from now on, running ones too; no restart is needed.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 import itertools
 import os
 import re
@@ -68,7 +67,7 @@ def command(
     wanted = search.Filters(**filters)
     question = " ".join(query)
     found = [place for place in places(project, everywhere) if os.path.exists(place.db)]
-    hits = _merged([_hits(place, question, wanted, best, substring, regex) for place in found], best)
+    hits = search.merged([_hits(place, question, wanted, best, substring, regex) for place in found], best)
     shown = 0
     listed = []
     for hit in itertools.islice(hits, limit or None):
@@ -118,12 +117,6 @@ class _Bar:
         self.bar.update(done - self.bar.pos)
         if done >= total:
             self.bar.render_finish()
-
-
-def _merged(streams: list[Iterator[search.Hit]], best: bool) -> Iterator[search.Hit]:
-    if best or len(streams) == 1:  # scores of different archives cannot be compared
-        return itertools.chain.from_iterable(streams)
-    return heapq.merge(*streams, key=lambda hit: str(hit.row["at"]), reverse=True)
 
 
 def _print(hit: search.Hit, with_project: bool, context: int) -> None:

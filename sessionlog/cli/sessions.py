@@ -51,7 +51,7 @@ def _print(row: dict[str, Any], with_project: bool) -> None:
     counts = f"{row['prompts']:>3} prompts {row['tool_calls']:>4} tools"
     failures = click.style(f" {row['failures']:>3} failed", fg="red") if row["failures"] else " " * 11
     project = f"  {terminal.safe(os.path.basename(row['project']))}" if with_project else ""
-    when = f"{terminal.local_time(row['started_at'])}  {terminal.duration(row['seconds'] * 1000):>7}"
+    when = f"{terminal.local_time(row['started_at'])}  {terminal.duration((row['seconds'] or 0) * 1000):>7}"
     click.echo(
         click.style(terminal.safe(row["session_id"][:8]), fg="yellow")
         + f"  {when}  {counts}{failures}"

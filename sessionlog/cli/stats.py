@@ -20,6 +20,7 @@ Row = dict[str, Any]
 
 BLOCKS = " ▏▎▍▌▋▊▉█"
 BAR = 40
+LONGEST_GAP = 366  # days without an event that are shown one by one
 # A bar without this much room says nothing.
 SHORTEST = 6
 # How many tools an overview shows.
@@ -111,14 +112,18 @@ def _print(by: str, rows: list[Row]) -> None:
 
 
 def _every_day(rows: list[Row]) -> Iterator[Row]:
-    """Days on which nothing happened are part of the picture."""
+    """Days on which nothing happened are part of the picture; not so the centuries to a time that nobody meant."""
     days = {row["day"]: row for row in rows}
     empty = dict.fromkeys(rows[0], 0) | {"cost_usd": None}
     yield from (days.pop("") for _ in range("" in days))
-    day, last = date.fromisoformat(min(days, default="2000-01-02")), date.fromisoformat(max(days, default="2000-01-01"))
-    while day <= last:
-        yield days.get(str(day), {**empty, "day": str(day)})
-        day += timedelta(days=1)
+    before: date | None = None
+    for text in sorted(days):
+        day = date.fromisoformat(text)
+        gap = (day - before).days if before else 1
+        if before and gap <= LONGEST_GAP:
+            yield from ({**empty, "day": str(before + timedelta(days=passed))} for passed in range(1, gap))
+        yield days[text]
+        before = day
 
 
 def _label(by: str, row: Row) -> str:

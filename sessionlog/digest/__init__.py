@@ -13,7 +13,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from sessionlog import derived, reading
+from sessionlog import derived, read_only, reading
 from sessionlog.digest import counting
 from sessionlog.projects import Place
 
@@ -50,7 +50,8 @@ def _as_it_is(place: Place, identity: str, stamp: str) -> sqlite3.Connection | N
     path = KIND.path(place)
     if not stamp or not os.path.exists(path):
         return None
-    connection = sqlite3.connect(_uri(path, "rw"), uri=True, timeout=derived.LOCK_WAIT, isolation_level=None)
+    uri = f"{Path(path).absolute().as_uri()}?mode=rw"
+    connection = sqlite3.connect(uri, uri=True, timeout=derived.LOCK_WAIT, isolation_level=None)
     try:
         if (
             KIND.is_made_for(connection, identity)
@@ -89,12 +90,8 @@ def _caught_up(connection: sqlite3.Connection, place: Place, stamp: str) -> sqli
 def _with_archive(connection: sqlite3.Connection, place: Place) -> sqlite3.Connection:
     connection.execute("PRAGMA temp_store = MEMORY")
     connection.execute("PRAGMA cache_size = -64000")
-    connection.execute("ATTACH ? AS archive", (_uri(place.db, "ro"),))
+    connection.execute("ATTACH ? AS archive", (read_only.uri(place.db),))
     return connection
-
-
-def _uri(path: str, mode: str) -> str:
-    return f"{Path(os.path.abspath(path)).as_uri()}?mode={mode}"
 
 
 def _stamp(place: Place) -> str:

@@ -7,9 +7,8 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 
-from sessionlog import archive, migrate, projects, reading, spool
+from sessionlog import archive, migrate, projects, read_only, reading, spool
 from sessionlog.doctor.result import Result, short
 from sessionlog.projects import Place
 from sessionlog.redact import Rules
@@ -36,7 +35,7 @@ def integrity(full: bool) -> Iterator[Result]:
     sound = skipped = 0
     for place in reading.all_places():
         try:
-            with closing(sqlite3.connect(f"{Path(place.db).absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            with closing(sqlite3.connect(read_only.uri(place.db), uri=True)) as connection:
                 yield from _schema(connection, place)
                 if _size(place.db) > QUICK and not full:
                     skipped += 1

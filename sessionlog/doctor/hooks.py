@@ -18,8 +18,9 @@ from sessionlog import claude_settings, validate
 from sessionlog.claude_settings import in_force as settings_in_force
 from sessionlog.client_events import EVENTS
 from sessionlog.doctor.result import Level, Result, short
-from sessionlog.registration import Handler, Version
+from sessionlog.registration import SUPERVISED, Handler, Version, is_supervisor, reviewer_of
 from sessionlog.settings_text import registered
+from sessionlog.supervisor import contract
 from sessionlog.terminal import counted, duration, one_line
 
 SLOW = 200  # ms; from there on a person feels it
@@ -61,6 +62,29 @@ def recording(cwd: Path, client: Version | None) -> Iterator[Result]:
         yield Result("hooks", "note", text, "Keep one: `sessionlog uninstall` or `claude plugin disable sessionlog`.")
 
 
+def supervising(cwd: Path) -> Iterator[Result]:
+    """The supervisor, where somebody asked for one. It is run as it is, but told not to ask its reviewer."""
+    for path, values in settings_in_force(cwd).items():
+        found = registered(values, is_supervisor)
+        handlers = [handler for event in found for handler in found[event]]
+        if not handlers:
+            continue
+        reviewer = one_line(reviewer_of(handlers[0]["command"]) or "", 60)
+        where = f"`{reviewer}` in {short(path)}"
+        missing = [event for event in SUPERVISED if event not in found]
+        if missing:
+            text = f"{where} is not asked at {' and '.join(missing)}"
+            yield Result("supervisor", "problem", text, "Type: sessionlog install --supervisor COMMAND")
+            continue
+        trouble = _run(handlers[0], {**os.environ, **contract.environment("doctor")}, supervises=True)
+        if trouble:
+            yield Result(
+                "supervisor", "problem", f"{where}: {trouble}", "Type: sessionlog install --supervisor COMMAND"
+            )
+        else:
+            yield Result("supervisor", "ok", f"{where} decides whether Claude may stop, or ask a question")
+
+
 def _judged(registration: Registration, client: Version | None) -> Result:
     where, handlers, variables = registration
     if not handlers:
@@ -98,8 +122,8 @@ def try_out(handler: Handler, variables: dict[str, str]) -> tuple[str, float]:
     return "", min(times)
 
 
-def _run(handler: Handler, environment: dict[str, str]) -> str:
-    """Run a hook as Claude Code does; what is wrong with it, if anything."""
+def _run(handler: Handler, environment: dict[str, str], supervises: bool = False) -> str:
+    """Run a hook as Claude Code does; what is wrong with it, if anything. Only the supervisor has something to say."""
     payload = {"session_id": "doctor", "hook_event_name": "UserPromptSubmit", "prompt": "How are you?"}
     with subprocess.Popen(  # noqa: S602 (it is run at every event anyway)
         handler["command"],
@@ -118,6 +142,8 @@ def _run(handler: Handler, environment: dict[str, str]) -> str:
     if process.returncode:
         said = one_line(errors.decode(errors="replace"), 150)
         return f"the command ends with {process.returncode}: {said or 'it does not say why'}"
+    if supervises:
+        return "" if output.startswith(b"{") else "the command does not answer"
     if output:
         return f"the command prints, and Claude reads it: {one_line(output.decode(errors='replace'))}"
     return ""

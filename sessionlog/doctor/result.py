@@ -22,4 +22,4 @@ class Result(NamedTuple):
 def short(path: str | Path) -> str:
     """A path as people write it; an issue need not show the name of its author."""
     home = user_home().rstrip("/")
-    return f"~{str(path).removeprefix(home)}" if str(path).startswith(f"{home}/") else str(path)
+    return f"~{str(path).removeprefix(home)}" if home and str(path).startswith(f"{home}/") else str(path)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from sessionlog.timeline import Entry
 
-BRIEF_KINDS = ("prompt", "answer", "tool", "permission", "sub-agent", "failure", "compaction")
+BRIEF_KINDS = ("prompt", "answer", "tool", "permission", "review", "sub-agent", "failure", "compaction")
 
 # What stays of one result at the detail `normal`; a single line may be megabytes.
 LINES, CHARACTERS = 80, 12_000

@@ -19,7 +19,7 @@ from sessionlog import calls, terminal
 from sessionlog.export import inert
 from sessionlog.export.detail import excerpt, is_shown
 from sessionlog.overview import Overview
-from sessionlog.timeline import Call, Entry
+from sessionlog.timeline import Call, Entry, is_refused
 
 STYLE = Path(__file__).parent / "style.css"
 
@@ -78,7 +78,7 @@ def session(about: Overview, entries: Iterable[Entry], detail: str) -> Iterator[
 def _entry(entry: Entry, detail: str) -> Iterator[str]:
     classes = [entry.kind if entry.kind in ("prompt", "answer", "tool", "sub-agent") else "other"]
     call = entry.call
-    if entry.kind == "failure" or entry.title == "denied" or (entry.kind == "tool" and call and call.outcome != "ok"):
+    if entry.kind == "failure" or is_refused(entry) or (entry.kind == "tool" and call and call.outcome != "ok"):
         classes.append("trouble")
     if entry.agent_id and entry.kind != "sub-agent":
         classes.append("inside")
@@ -107,7 +107,7 @@ def _body(entry: Entry, detail: str) -> str:
     match entry.kind:
         case "prompt":
             return f'<div class="words">{_text(entry.text)}</div>'
-        case "answer" | "sub-agent" | "failure":
+        case "answer" | "sub-agent" | "failure" | "review":
             return f'<div class="markdown">{_markdown(entry.text)}</div>'
     return _folded(_line(entry.text, 90), _code(entry.text, detail))
 

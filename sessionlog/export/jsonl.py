@@ -215,9 +215,8 @@ class _Target:
 
     # What is there already is not added again. Only rows from before the import count: two events that are the same in
     # every respect are two lines, and two events.
-    _ADD = (
-        f"INSERT INTO events ({', '.join(COLUMNS)}) SELECT :{', :'.join(COLUMNS)} WHERE NOT EXISTS ("
-        "SELECT 1 FROM events WHERE session_id = :session_id AND at = :at AND id <= :before AND "
+    _ADD = archive.insertion(
+        "NOT EXISTS (SELECT 1 FROM events WHERE session_id = :session_id AND at = :at AND id <= :before AND "
         + " AND ".join(f"{column} IS :{column}" for column in COLUMNS if column not in ("session_id", "at"))
         + ")"
     )
@@ -239,10 +238,10 @@ class _Target:
         if not self._pending:
             self._connection.execute("BEGIN IMMEDIATE")
         self._pending += 1
-        added = self._connection.execute(self._ADD, {**record, "before": self._before}).rowcount
+        added = archive.add(self._connection, self._ADD, {**record, "before": self._before})
         if self._pending >= BATCH:
             self.commit()
-        return bool(added)
+        return added
 
     def commit(self) -> None:
         if self._connection is not None and self._connection.in_transaction:

@@ -9,10 +9,18 @@ from sessionlog import calls, terminal
 from sessionlog.export import inert
 from sessionlog.export.detail import excerpt, is_shown
 from sessionlog.overview import Overview
-from sessionlog.timeline import Call, Entry
+from sessionlog.timeline import Call, Entry, is_refused
 
 # The same colours as in the terminal and on the page.
-DOTS = {"prompt": "🔵", "answer": "🟣", "tool": "🟠", "permission": "🟡", "sub-agent": "🟢", "failure": "🔴"}
+DOTS = {
+    "prompt": "🔵",
+    "answer": "🟣",
+    "tool": "🟠",
+    "permission": "🟡",
+    "review": "🟡",
+    "sub-agent": "🟢",
+    "failure": "🔴",
+}
 
 
 def beginning(_: Iterable[Overview]) -> Iterator[str]:
@@ -48,7 +56,7 @@ def _entry(entry: Entry, detail: str) -> str:
     inside = "↳ " if entry.agent_id else ""
     if entry.call is not None and entry.kind == "tool":
         return _tool(entry.call, f"{inside}{{}} {time}", detail)
-    dot = DOTS.get(entry.kind, "⚪")
+    dot = DOTS["failure"] if entry.kind == "review" and is_refused(entry) else DOTS.get(entry.kind, "⚪")
     title = f" {inert.escaped(terminal.one_line(entry.title, 80))}" if entry.title else ""
     if entry.call is not None:
         asked = f"{inert.escaped(entry.call.name)} {inert.code(calls.argument(entry.call))}".strip()
@@ -59,7 +67,7 @@ def _entry(entry: Entry, detail: str) -> str:
             return f"## {inside}{dot} {time} Prompt\n\n{inert.quoted(inert.paragraphs(entry.text))}"
         case "answer":
             return f"{inside}{dot} {time} **answer**\n\n{inert.markdown(entry.text)}"
-        case "sub-agent" | "failure":
+        case "sub-agent" | "failure" | "review":
             words = f"\n\n{inert.markdown(entry.text)}" if entry.text else ""
             return f"{inside}{dot} {time} **{entry.kind}**{title}{words}"
         case "thinking" | "compaction" | "command" | "event":

@@ -20,16 +20,14 @@ Summary = Counter[str]  # what was new: {"events": 12, …}
 
 # The same event, whichever registration brought it.
 _CONTENT = " AND ".join(f"+old.{column} IS new.{column}" for column in event.COLUMNS if column != "via")
-_ADD_EVENT = f"""
-INSERT INTO main.events ({", ".join(event.COLUMNS)})
-SELECT {", ".join(event.COLUMNS)} FROM other.events AS new
-WHERE id = :id AND NOT EXISTS (
-    SELECT 1 FROM main.events AS old
-    -- Those that were here before: two equal events of one millisecond in the other archive are two. The signs leave
-    -- SQLite no index but that of session and time; by id, it would read the whole archive for every event.
-    WHERE old.session_id = new.session_id AND old.at = new.at AND +old.id <= :newest AND {_CONTENT}
+_ADD_EVENT = archive.insertion(
+    # Those that were here before: two equal events of one millisecond in the other archive are two. The signs leave
+    # SQLite no index but that of session and time; by id, it would read the whole archive for every event.
+    "new.id = :id AND NOT EXISTS (SELECT 1 FROM main.events AS old "
+    f"WHERE old.session_id = new.session_id AND old.at = new.at AND +old.id <= :newest AND {_CONTENT})",
+    prefix="new.",
+    source=", other.events AS new",
 )
-"""
 
 # Events of the past have come in after later ones: what a session says of its end, and the like, is told by time again.
 _FIRST, _LAST = "ORDER BY at, id LIMIT 1", "ORDER BY at DESC, id DESC LIMIT 1"
@@ -139,7 +137,7 @@ def _steps(connection: sqlite3.Connection, sessions: list[str], summary: Summary
         known = connection.execute("SELECT 1 FROM main.sessions WHERE session_id = ?", (session_id,)).fetchone()
         summary["sessions"] += known is None
     for (event_id,) in connection.execute("SELECT id FROM other.events ORDER BY id").fetchall():
-        summary["events"] += connection.execute(_ADD_EVENT, {"id": event_id, "newest": newest}).rowcount
+        summary["events"] += archive.add(connection, _ADD_EVENT, {"id": event_id, "newest": newest})
         yield
     yield from _transcript_steps(connection, summary)
     for row in connection.execute("SELECT * FROM other.api_messages").fetchall():

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any, NamedTuple
 
 from sessionlog import derived, reading, when
+from sessionlog.chain import Notebook
 from sessionlog.event import COLUMNS
 from sessionlog.keep import turns
 from sessionlog.lean import encode_json
@@ -79,10 +80,11 @@ def run(plan: Plan) -> None:
     derived.forget(plan.place)  # before: a run that is killed must leave no trace of what is gone
     with closing(turns.open_archive(plan.place)) as connection:
         connection.execute(_KEEP_COUNTS)
+        notebook = Notebook(connection, "prune --only tool-output" if plan.only_output else "prune")
         for session in plan.sessions:
             if plan.named or _last_at(connection, session.session_id) == session.last_at:  # else it has gone on since
                 steps = _prune_output if plan.only_output else _remove
-                turns.in_turns(connection, steps(connection, session.session_id))
+                turns.in_turns(connection, steps(connection, session.session_id, notebook), notebook)
         connection.execute("DROP TRIGGER temp.prune_keeps_counts")
         turns.give_back(plan.place, connection)
 
@@ -143,19 +145,21 @@ END
 """
 
 
-def _remove(connection: sqlite3.Connection, session_id: str) -> Iterator[None]:
+def _remove(connection: sqlite3.Connection, session_id: str, notebook: Notebook) -> Iterator[None]:
     """Everything of a session, its row last: as long as that is there, another run finds the rest."""
     wanted = {"session_id": session_id}
     for table in ("session_facts", "agents", "api_messages"):
         connection.execute(f"DELETE FROM {table} WHERE session_id = :session_id", wanted)
         yield
     yield from _rewrite_history(connection, session_id)  # before the messages that tell that there is something
-    for table in ("messages", "events"):
-        for (row_id,) in connection.execute(
-            f"SELECT id FROM {table} WHERE session_id = :session_id", wanted
-        ).fetchall():
-            connection.execute(f"DELETE FROM {table} WHERE id = ?", (row_id,))
-            yield
+    for (row_id,) in connection.execute("SELECT id FROM messages WHERE session_id = :session_id", wanted).fetchall():
+        connection.execute("DELETE FROM messages WHERE id = ?", (row_id,))
+        yield
+    for (row_id,) in connection.execute(
+        "SELECT id FROM events WHERE session_id = :session_id ORDER BY id", wanted
+    ).fetchall():
+        notebook.remove(session_id, row_id)
+        yield
     for transcript_id, file in _transcripts(connection, session_id, "id, file"):
         for sequence in _sequences(connection, transcript_id):
             _drop_chunk(connection, transcript_id, sequence)
@@ -176,7 +180,7 @@ def _remove(connection: sqlite3.Connection, session_id: str) -> Iterator[None]:
     yield
 
 
-def _prune_output(connection: sqlite3.Connection, session_id: str) -> Iterator[None]:
+def _prune_output(connection: sqlite3.Connection, session_id: str, notebook: Notebook) -> Iterator[None]:
     """What tools printed, wherever it is; the calls themselves stay, and so do all counts.
 
     The chunks go first: as long as a row has its output, another run finds the session.
@@ -188,14 +192,14 @@ def _prune_output(connection: sqlite3.Connection, session_id: str) -> Iterator[N
             elif kind in files.LINE_KINDS:
                 _rewrite_chunk(connection, transcript_id, sequence, _without_output)
             yield
-    for table, column, condition, value in (
-        ("messages", "text", _IS_OUTPUT, PRUNED),
-        ("events", "tool_response", _HAS_OUTPUT, f'"{PRUNED}"'),
-    ):
-        rows = connection.execute(f"SELECT id FROM {table} WHERE {condition}", {"session_id": session_id}).fetchall()
-        for (row_id,) in rows:
-            connection.execute(f"UPDATE {table} SET {column} = ? WHERE id = ?", (value, row_id))
-            yield
+    wanted = {"session_id": session_id}
+    for (row_id,) in connection.execute(f"SELECT id FROM messages WHERE {_IS_OUTPUT}", wanted).fetchall():
+        connection.execute("UPDATE messages SET text = ? WHERE id = ?", (PRUNED, row_id))
+        yield
+    for (row_id,) in connection.execute(f"SELECT id FROM events WHERE {_HAS_OUTPUT}", wanted).fetchall():
+        with notebook.change(row_id):
+            connection.execute("UPDATE events SET tool_response = ? WHERE id = ?", (f'"{PRUNED}"', row_id))
+        yield
 
 
 def _rewrite_history(connection: sqlite3.Connection, session_id: str) -> Iterator[None]:

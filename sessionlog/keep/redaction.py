@@ -8,11 +8,11 @@ import sqlite3
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sessionlog import cleaning, derived, event, migrate, projects, spool
+from sessionlog import chain, cleaning, derived, event, migrate, projects, spool
 from sessionlog.errors import SessionlogError
 from sessionlog.keep import turns
 from sessionlog.lean import encode_ascii, encode_json
@@ -42,8 +42,8 @@ class GivenRules(Rules):
         self.given = (*map(_detector_of_value, values), *map(_detector_of_pattern, patterns))
 
     def suspects(self, data: bytes) -> tuple[Detector, ...]:
-        haystack = (data, b"", b"")  # where the given ones look: in the data as it is
-        given = tuple(detector for detector in self.given if detector.suspects(haystack))
+        # The given ones look in the data as it is.
+        given = tuple(detector for detector in self.given if detector.suspects((data, {}, b"")))
         return (*given, *super().suspects(data))
 
     def clean(self, value: Any, suspects: tuple[Detector, ...]) -> Any:
@@ -83,7 +83,7 @@ def preview(place: Place, rules: GivenRules) -> Found:
     """Look what would be replaced in an archive, and change nothing."""
     found = Found()
     with closing(_open(place)) as connection:
-        for _ in _sweep(connection, rules, found, write=False):
+        for _ in _sweep(connection, rules, found):
             pass
     return found
 
@@ -95,7 +95,8 @@ def run(place: Place, rules: GivenRules) -> Found:
     with closing(_open(place)) as connection:
         connection.execute("PRAGMA secure_delete = ON")
         spool.bring_home(place, connection)
-        turns.in_turns(connection, _sweep(connection, rules, found, write=True))
+        notebook = chain.Notebook(connection, "redact")
+        turns.in_turns(connection, _sweep(connection, rules, found, notebook), notebook)
         turns.give_back(place, connection)
     return found
 
@@ -172,10 +173,17 @@ def _open(place: Place) -> sqlite3.Connection:
     return connection
 
 
-def _sweep(connection: sqlite3.Connection, rules: GivenRules, found: Found, write: bool) -> Iterator[None]:
-    """Every row of every table, those of later versions too. Transcripts go first: messages are made of them."""
-    yield from _sweep_chunks(connection, rules, found, write)
-    tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+def _sweep(
+    connection: sqlite3.Connection, rules: GivenRules, found: Found, notebook: chain.Notebook | None = None
+) -> Iterator[None]:
+    """Every row of every table, those of later versions too; with a notebook, to change them.
+
+    Transcripts go first: messages are made of them.
+    """
+    yield from _sweep_chunks(connection, rules, found, write=notebook is not None)
+    tables = connection.execute(
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name <> 'chain_changes'"
+    )
     for (table,) in tables.fetchall():
         for (row_id,) in connection.execute(f'SELECT rowid FROM "{table}"').fetchall():
             cursor = connection.execute(f'SELECT * FROM "{table}" WHERE rowid = ?', (row_id,))
@@ -186,8 +194,8 @@ def _sweep(connection: sqlite3.Connection, rules: GivenRules, found: Found, writ
                 changes = [Column(name, cleaned[name]) for name in names if cleaned[name] != row[name]]
                 if changes:
                     found.add(table, _all_text(row), _all_text(cleaned))
-                if changes and write:
-                    _update(connection, table, row_id, changes)
+                if changes and notebook:
+                    _update(connection, table, row_id, changes, notebook)
             yield
 
 
@@ -196,8 +204,10 @@ def _clean_row(table: str, row: dict[str, Any], rules: GivenRules) -> dict[str, 
         return row
     names = list(row)
     if table == "events" and (whole := _clean_event(row, rules)):
-        row, names = whole, ["session_id", "event", "at", "via"]  # what may not be of the payload
-    return {**row, **{name: rules.cleaned(row[name]) for name in names if isinstance(row[name], str)}}
+        # What may not be of the payload.
+        row, names = whole, ["session_id", "event", "at", "via", "hash", "salt"]
+    texts = [name for name in names if isinstance(row[name], str) and not chain.is_link(name, row[name])]
+    return {**row, **{name: rules.cleaned(row[name]) for name in texts}}
 
 
 def _clean_event(row: dict[str, Any], rules: GivenRules) -> dict[str, Any] | None:
@@ -262,11 +272,16 @@ def _update_messages(connection: sqlite3.Connection, transcript_id: int, first_l
         )
 
 
-def _update(connection: sqlite3.Connection, table: str, row_id: int, changes: list[Column]) -> None:
-    connection.execute(
-        f'UPDATE "{table}" SET {", ".join(f"{name} = ?" for name, _ in changes)} WHERE rowid = ?',
-        (*(_storable(value) for _, value in changes), row_id),
-    )
+def _update(
+    connection: sqlite3.Connection, table: str, row_id: int, changes: list[Column], notebook: chain.Notebook
+) -> None:
+    with notebook.change(row_id) if table == "events" else nullcontext():
+        connection.execute(
+            f'UPDATE "{table}" SET {", ".join(f"{name} = ?" for name, _ in changes)} WHERE rowid = ?',
+            (*(_storable(value) for _, value in changes), row_id),
+        )
+    if table == "chain_notes":
+        chain.rechain_notes(connection, row_id)
 
 
 def _storable(value: Any) -> Any:

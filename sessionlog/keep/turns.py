@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Iterator
 
 from sessionlog import derived
+from sessionlog.chain import Notebook
 from sessionlog.errors import SessionlogError
 from sessionlog.projects import Place
 from sessionlog.transcripts import store as transcript_store
@@ -24,14 +25,15 @@ def open_archive(place: Place) -> sqlite3.Connection:
     return transcript_store.open_archive(place)
 
 
-def in_turns(connection: sqlite3.Connection, steps: Iterable[object]) -> None:
+def in_turns(connection: sqlite3.Connection, steps: Iterable[object], notebook: Notebook | None = None) -> None:
     """Take the steps, each of them a small write, as many in one transaction as keep no hook waiting.
 
+    What they write into the notebook is committed together with what they did.
     A step must read with `fetchall`: a query left open over a COMMIT would see no later change, and could write none.
     """
     remaining = iter(steps)
     try:
-        while _take_turn(connection, remaining):
+        while _take_turn(connection, remaining, notebook):
             time.sleep(PAUSE)
     except sqlite3.OperationalError as error:
         raise SessionlogError(
@@ -39,12 +41,14 @@ def in_turns(connection: sqlite3.Connection, steps: Iterable[object]) -> None:
         ) from error
 
 
-def _take_turn(connection: sqlite3.Connection, remaining: Iterator[object]) -> bool:
+def _take_turn(connection: sqlite3.Connection, remaining: Iterator[object], notebook: Notebook | None) -> bool:
     """One transaction; whether there may be more to do."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         deadline = time.monotonic() + HOLD
         unfinished = any(time.monotonic() > deadline for _ in remaining)
+        if notebook:
+            notebook.write()
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import heapq
+import itertools
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 from sessionlog import reading
+from sessionlog.patience import limited
 from sessionlog.projects import Place
 from sessionlog.search import index, words
 from sessionlog.transcripts.lines import Lines
 
 Row = dict[str, Any]
+Found = tuple[int, Row, bool]  # the key, the row of `events` or `messages`, and whether it is a message
 
-_LAST_KEY = 2**63 - 1
+LAST_KEY = 2**63 - 1
 SNIPPET = 160
+WEIGHED = 2000  # as many hits as bm25 sorts while one waits
 
 
 class Filters(NamedTuple):
@@ -48,6 +52,7 @@ class Hit(NamedTuple):
     field: str  # where the words stand: said, input, path, code or output
     snippet: str
     marks: list[tuple[int, int]]  # what to highlight in the snippet
+    key: int = 0  # grows with time; what comes after this hit, newest first, has a smaller one
 
     @property
     def name(self) -> str:
@@ -62,54 +67,120 @@ def find(
     *,
     best_first: bool = False,
     progress: index.Progress | None = None,
-) -> Iterator[Hit]:
-    """The hits for a question of words, newest or best first."""
+    before: int = LAST_KEY,
+    as_it_is: bool = False,
+    seconds: float | None = None,
+) -> Generator[Hit, None, None]:
+    """The hits for a question of words, newest or best first.
+
+    `before` goes on where a hit with that key was; `as_it_is` asks the index without letting it catch up first;
+    TookTooLong is raised after so many seconds.
+    """
     groups = words.terms(question)
     if not groups and question.strip():  # nothing but punctuation: no index knows it
         yield from scan(place, re.compile(re.escape(question.strip())), filters)
         return
     with closing(reading.connect(place)) as archive:
-        index.catch_up(place, archive, progress)
+        if not as_it_is:
+            index.catch_up(place, archive, progress)
         index.attach(place, archive)
-        found = _by_index(archive, words.expression(groups, _tags(filters)), filters, best_first)
-        yield from _hits(place, archive, found, words.pattern(groups), filters)
+        with limited(archive, seconds):
+            find_rows = _best if best_first else _newest
+            found = find_rows(archive, groups, filters, before)
+            yield from _hits(place, archive, found, words.pattern(groups), filters)
 
 
 def scan(place: Place, pattern: re.Pattern[str], filters: Filters = NO_FILTERS) -> Iterator[Hit]:
     """The hits of a pattern, newest first, by looking at everything."""
-
-    def holds(row: Row, is_message: bool) -> bool:
-        document = _document(index.whole(row, lines) if is_message else row, is_message)
-        return (
-            document is not None
-            and all(_has_tag(document, tag) for tag in _tags(filters))
-            and any(pattern.search(text) for text in document.fields.values())
-        )
-
     with closing(reading.connect(place)) as archive:
+        is_hit = matcher(archive, pattern, filters)
         lines = Lines(archive)
-        found = ((row, is_message) for row, is_message in _everything(archive, filters) if holds(row, is_message))
-        yield from _hits(place, archive, found, pattern, filters)
+        for row, is_message in _everything(archive, filters):
+            if hit := is_hit(place, row, is_message, lines):
+                yield hit
+
+
+def matcher(
+    archive: sqlite3.Connection, pattern: re.Pattern[str], filters: Filters
+) -> Callable[[Place, Row, bool, Lines], Hit | None]:
+    """What tells whether a row is a hit of a pattern; of the rows of one call, the first that is."""
+    is_wanted = outside_index(archive, filters)
+    required = tags(filters)
+    calls: set[tuple[str, str]] = set()
+
+    def hit(place: Place, row: Row, is_message: bool, lines: Lines) -> Hit | None:
+        if (row["session_id"], row["tool_use_id"]) in calls or not is_wanted(row):
+            return None
+        document = _document(index.whole(row, lines) if is_message else row, is_message)
+        if document is None or not all(_has_tag(document, tag) for tag in required):
+            return None
+        if not any(pattern.search(text) for text in document.fields.values()):
+            return None
+        if row["tool_use_id"]:
+            calls.add((row["session_id"], row["tool_use_id"]))
+        return Hit(place, row, is_message, *_snippet(document, pattern), index.key(row["at"], row["id"]))
+
+    return hit
+
+
+def merged(streams: Sequence[Iterator[Hit]], best_first: bool = False) -> Iterator[Hit]:
+    """The hits of several archives as one stream."""
+    if best_first or len(streams) == 1:  # scores of different archives cannot be compared
+        return itertools.chain.from_iterable(streams)
+    return heapq.merge(*streams, key=lambda hit: str(hit.row["at"]), reverse=True)
+
+
+def key_range(filters: Filters, before: int = LAST_KEY) -> tuple[int, int]:
+    """The keys from and below which the limits of time lie."""
+    earliest = index.key_of_time(filters.since) if filters.since else 0
+    latest = index.key_of_time(filters.until) if filters.until else LAST_KEY
+    return earliest, min(latest, before)
+
+
+def _newest(
+    archive: sqlite3.Connection,
+    groups: list[list[words.Term]],
+    filters: Filters,
+    before: int,
+    fields: Sequence[str] = (),
+) -> Iterator[Found]:
+    return _by_index(archive, words.expression(groups, tags(filters), fields), filters, before, "words.rowid DESC")
+
+
+def _best(
+    archive: sqlite3.Connection, groups: list[list[words.Term]], filters: Filters, before: int
+) -> Iterator[Found]:
+    """By bm25; of words that are everywhere, whose weights take long to find out, by where they stand, newest first."""
+    expression = words.expression(groups, tags(filters))
+    beyond = archive.execute(
+        "SELECT rowid FROM search.words WHERE words MATCH ? LIMIT 1 OFFSET ?", (expression, WEIGHED)
+    ).fetchone()
+    if not beyond:
+        yield from _by_index(archive, expression, filters, before, "bm25(words, 10, 5, 5, 2, 1, 0)")
+        return
+    given: set[int] = set()
+    for fields in (("said",), ("input", "path"), ("code",), ("output",), ()):
+        for found in _newest(archive, groups, filters, before, fields):
+            if found[0] not in given:
+                given.add(found[0])
+                yield found
 
 
 def _by_index(
-    archive: sqlite3.Connection, expression: str, filters: Filters, best_first: bool
-) -> Iterator[tuple[Row, bool]]:
-    order = "bm25(words, 10, 5, 5, 2, 1, 0)" if best_first else "words.rowid DESC"
-    earliest = index.key_of_time(filters.since) if filters.since else 0
-    latest = index.key_of_time(filters.until) if filters.until else _LAST_KEY
+    archive: sqlite3.Connection, expression: str, filters: Filters, before: int, order: str
+) -> Iterator[Found]:
     documents = archive.execute(
-        "SELECT event_id, message_id FROM search.words AS words "
+        "SELECT words.rowid AS key, event_id, message_id FROM search.words AS words "
         "JOIN search.documents AS documents ON documents.key = words.rowid "
         f"WHERE words MATCH ? AND words.rowid >= ? AND words.rowid < ? ORDER BY {order}",
-        (expression, earliest, latest),
+        (expression, *key_range(filters, before)),
     )
     for document in documents:
         is_message = document["event_id"] is None
         table, row_id = ("messages", document["message_id"]) if is_message else ("events", document["event_id"])
         row = archive.execute(f"SELECT * FROM {table} WHERE id = ?", (row_id,)).fetchone()
         if row:  # else it was pruned since
-            yield row, is_message
+            yield document["key"], row, is_message
 
 
 def _everything(archive: sqlite3.Connection, filters: Filters) -> Iterator[tuple[Row, bool]]:
@@ -126,18 +197,16 @@ def _everything(archive: sqlite3.Connection, filters: Filters) -> Iterator[tuple
 def _hits(
     place: Place,
     archive: sqlite3.Connection,
-    found: Iterator[tuple[Row, bool]],
+    found: Iterator[Found],
     pattern: re.Pattern[str] | None,
     filters: Filters,
 ) -> Iterator[Hit]:
     """What was found, less what the filters without an index refuse, and each tool call once."""
-    branches = _sessions_of_branch(archive, filters.branch) if filters.branch else None
+    is_wanted = outside_index(archive, filters)
     calls: set[tuple[str, str]] = set()
     lines = Lines(archive)
-    for row, is_message in found:
-        if filters.file and not _is_file(row, filters.file):
-            continue
-        if branches is not None and row["session_id"] not in branches:
+    for key, row, is_message in found:
+        if not is_wanted(row):
             continue
         if row["tool_use_id"]:
             call = (row["session_id"], row["tool_use_id"])
@@ -146,23 +215,23 @@ def _hits(
             calls.add(call)
         document = _document(index.whole(row, lines) if is_message else row, is_message)
         if document:
-            yield Hit(place, row, is_message, *_snippet(document, pattern))
+            yield Hit(place, row, is_message, *_snippet(document, pattern), key)
 
 
 def _document(row: Row, is_message: bool) -> index.Document | None:
     return index.document_of_message(row) if is_message else index.document_of_event(row)
 
 
-def _tags(filters: Filters) -> list[words.Term]:
+def tags(filters: Filters) -> list[words.Term]:
     """The filters that the index knows. Ids may be shortened."""
-    tags = []
+    wanted = []
     for name in ("session", "agent", "tool", "event", "role"):
         value = getattr(filters, name)
         if value:
-            tags.append(words.Term(words.tag(name, value), prefix=name in ("session", "agent")))
+            wanted.append(words.Term(words.tag(name, value), prefix=name in ("session", "agent")))
     if filters.failed:
-        tags.append(words.Term("failed"))
-    return tags
+        wanted.append(words.Term("failed"))
+    return wanted
 
 
 def _has_tag(document: index.Document, tag: words.Term) -> bool:
@@ -175,9 +244,29 @@ def _is_file(row: Row, pattern: str) -> bool:
     return isinstance(path, str) and (fnmatchcase(path, pattern) or fnmatchcase(path, f"*/{pattern}"))
 
 
-def _sessions_of_branch(archive: sqlite3.Connection, branch: str) -> set[str]:
-    rows = archive.execute("SELECT DISTINCT session_id FROM messages WHERE git_branch = ?", (branch,))
-    return {row["session_id"] for row in rows}
+def outside_index(archive: sqlite3.Connection, filters: Filters) -> Callable[[Row], bool]:
+    """Whether a row passes the filters that the index does not know."""
+    branches: dict[str, bool] = {}
+
+    def is_wanted(row: Row) -> bool:
+        if filters.file and not _is_file(row, filters.file):
+            return False
+        session_id = row["session_id"]
+        if filters.branch and session_id not in branches:
+            branches[session_id] = _was_on_branch(archive, session_id, filters.branch)
+        return not filters.branch or branches[session_id]
+
+    return is_wanted
+
+
+def _was_on_branch(archive: sqlite3.Connection, session_id: str, branch: str) -> bool:
+    """What is known of the session as a whole says it for most; its messages say it when it changed branches."""
+    asked = {"session_id": session_id, "branch": branch}
+    for table in ("session_facts", "messages"):
+        query = f"SELECT 1 FROM {table} WHERE session_id = :session_id AND git_branch = :branch LIMIT 1"
+        if archive.execute(query, asked).fetchone():
+            return True
+    return False
 
 
 def _snippet(document: index.Document, pattern: re.Pattern[str] | None) -> tuple[str, str, list[tuple[int, int]]]:

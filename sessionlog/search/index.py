@@ -5,21 +5,21 @@ It is a file of its own beside the archive (see derived.py).
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from sessionlog import derived
+from sessionlog import derived, read_only
 from sessionlog.projects import Place
 from sessionlog.search.words import segment, tag
+from sessionlog.transcripts.chunks import parse
 from sessionlog.transcripts.entries import EXCERPT
 from sessionlog.transcripts.lines import Lines
 from sessionlog.when import moment
 
 BATCH = 1000
+ONE_MS = 1 << 20  # of a key: room for half a million things at once
 
 Row = dict[str, Any]
 Progress = Callable[[int, int], None]
@@ -34,11 +34,14 @@ CREATE TABLE documents (key INTEGER PRIMARY KEY, event_id INTEGER, message_id IN
 CREATE VIRTUAL TABLE words USING fts5({", ".join(FIELDS)}, tags, content='', tokenize='unicode61 remove_diacritics 2');
 """
 
-KIND = derived.Kind(".search", 1, "WAL", _SCHEMA, "0, 0")
+KIND = derived.Kind(".search", 2, "WAL", _SCHEMA, "0, 0")
 
 # What a tool's answer repeats of its question, and what no person wrote or reads.
 _NOT_INDEXED = {"originalFile", "oldString", "newString", "structuredPatch", "base64", "original_file", "updated_file"}
 _NOT_INDEXED |= {"agent_transcript_path", "background_tasks", "effort", "session_crons", "tool_calls"}
+
+
+FAILURES = ("PostToolUseFailure", "StopFailure", "PermissionDenied")
 
 
 class Document(NamedTuple):
@@ -56,21 +59,36 @@ def path_of(place: Place) -> str:
 def catch_up(place: Place, archive: sqlite3.Connection, progress: Progress | None = None) -> None:
     """Take in what is new in the archive since the last time."""
     with closing(_open(place, archive)) as index:
-        total = _waiting(archive, index)
-        done = 0
+        newest = _newest(archive)  # what comes in meanwhile is for the next search: a busy archive has no end
+        total = left = _waiting(index, newest)
+        if total and progress:
+            progress(0, total)
         lines = Lines(archive)
-        while total:
-            count = _take_in_batch(archive, index, lines)
-            if not count:
-                break
-            done += count
+        while left and _take_in_batch(archive, index, lines):
+            left = _waiting(index, newest)
             if progress:
-                progress(min(done, total), total)
+                progress(total - left, total)
+
+
+def can_be_asked(place: Place, archive: sqlite3.Connection) -> bool:
+    """Whether there is an index of this archive, be it behind."""
+    try:
+        attach(place, archive)
+    except sqlite3.Error:
+        return False
+    try:
+        version = archive.execute("PRAGMA search.user_version").fetchone()["user_version"]
+        known = archive.execute("SELECT archive FROM search.progress").fetchone()["archive"]
+        return bool(version == KIND.version and known == derived.identity(archive))
+    except (sqlite3.Error, TypeError):
+        return False
+    finally:
+        archive.execute("DETACH search")
 
 
 def attach(place: Place, archive: sqlite3.Connection) -> None:
     """Make the index a part of a read-only connection, under the name `search`."""
-    archive.execute("ATTACH ? AS search", (f"{Path(path_of(place)).absolute().as_uri()}?mode=ro",))
+    archive.execute("ATTACH ? AS search", (read_only.uri(path_of(place)),))
 
 
 def document_of_event(row: Row) -> Document | None:
@@ -93,16 +111,13 @@ def document_of_event(row: Row) -> Document | None:
         "code": _joined(row["old_string"], row["new_string"], row["content"]),
         "output": _joined(row["error"], *_strings(answer)),
     }
-    role = {"UserPromptSubmit": "user", "Stop": "assistant", "SubagentStop": "assistant"}.get(
-        name, "tool" if tool else "system"
-    )
-    tags = [tag("event", name), tag("role", role), tag("session", row["session_id"])]
+    tags = [tag("event", name), tag("role", role_of_event(name, tool)), tag("session", row["session_id"])]
     if tool:
         tags.append(tag("tool", tool))
     if row["agent_id"]:
         tags.append(tag("agent", row["agent_id"]))
         tags.append(tag("agent", row["agent_type"] or ""))
-    if name in ("PostToolUseFailure", "StopFailure", "PermissionDenied"):
+    if name in FAILURES:
         tags.append("failed")
     return Document(fields, tags)
 
@@ -116,7 +131,7 @@ def document_of_message(row: Row) -> Document | None:
     fields[place] = text
     if row["thinking"]:
         fields["said"] = _joined(fields["said"], row["thinking"])
-    tags = [tag("event", kind), tag("role", row["role"] or "system"), tag("session", row["session_id"])]
+    tags = [tag("event", kind), tag("role", role_of_message(kind, row["role"])), tag("session", row["session_id"])]
     if row["tool_name"]:
         tags.append(tag("tool", row["tool_name"]))
     if row["agent_id"]:
@@ -124,6 +139,17 @@ def document_of_message(row: Row) -> Document | None:
     if row["is_error"]:
         tags.append("failed")
     return Document(fields, tags)
+
+
+def role_of_event(name: str, tool: str | None) -> str:
+    """Who said or did it: user, assistant, tool or system."""
+    roles = {"UserPromptSubmit": "user", "Stop": "assistant", "SubagentStop": "assistant"}
+    return roles.get(name, "tool" if tool else "system")
+
+
+def role_of_message(kind: str, role: str | None) -> str:
+    """The same for a message; to the API, what a tool gives back comes from the user."""
+    return "tool" if kind in ("tool_use", "tool_result") else role or "system"
 
 
 def whole(row: Row, lines: Lines) -> Row:
@@ -140,14 +166,18 @@ def _open(place: Place, archive: sqlite3.Connection) -> sqlite3.Connection:
         return KIND.open(place, derived.identity(archive))
 
 
-def _waiting(archive: sqlite3.Connection, index: sqlite3.Connection) -> int:
-    """About how many rows are new."""
-    event_id, message_id = index.execute("SELECT event_id, message_id FROM progress").fetchone()
-    new = 0
-    for table, known in (("events", event_id), ("messages", message_id)):
-        newest: int = archive.execute(f"SELECT ifnull(max(id), 0) AS id FROM {table}").fetchone()["id"]
-        new += max(0, newest - known)
-    return new
+def _newest(archive: sqlite3.Connection) -> tuple[int, int]:
+    """The newest event and the newest message."""
+    row = archive.execute(
+        "SELECT ifnull((SELECT max(id) FROM events), 0) AS event, ifnull((SELECT max(id) FROM messages), 0) AS message"
+    ).fetchone()
+    return row["event"], row["message"]
+
+
+def _waiting(index: sqlite3.Connection, newest: tuple[int, int]) -> int:
+    """About how many rows up to the newest are not in the index."""
+    known = index.execute("SELECT event_id, message_id FROM progress").fetchone()
+    return sum(max(0, there - here) for there, here in zip(newest, known, strict=True))
 
 
 def _take_in_batch(archive: sqlite3.Connection, index: sqlite3.Connection, lines: Lines) -> int:
@@ -172,6 +202,7 @@ def _take_in_batch(archive: sqlite3.Connection, index: sqlite3.Connection, lines
 
 
 # A call that has ended is found by its end. What hooks and transcript both know is found once, as the hook's event.
+# The unary plus keeps SQLite on the index of the session: all prompts of the archive are many more.
 _NEW_EVENTS = """
 SELECT *, (
     event = 'PreToolUse' AND EXISTS (
@@ -188,7 +219,7 @@ SELECT *, (
         SELECT 1 FROM events WHERE events.tool_use_id = messages.tool_use_id AND events.session_id = messages.session_id
     )) OR (prompt_id IS NOT NULL AND EXISTS (
         SELECT 1 FROM events
-        WHERE events.session_id = messages.session_id AND events.event = 'UserPromptSubmit'
+        WHERE events.session_id = messages.session_id AND +events.event = 'UserPromptSubmit'
             AND events.prompt_id = messages.prompt_id
     ))
 ) AS known
@@ -202,16 +233,17 @@ def _documents(
     for row in rows:
         document = None if row["known"] else make(row)
         if document and any(document.fields.values()):
-            yield _key(row["at"], row["id"]), source, row["id"], document
+            yield key(row["at"], row["id"]), source, row["id"], document
 
 
 def _insert(index: sqlite3.Connection, documents: Iterable[tuple[int, str, int, Document]]) -> None:
     columns = ", ".join(FIELDS)
-    for wanted, source, row_id, document in documents:
+    # In the order of their keys: FTS5 writes out what it has gathered when a lesser one comes.
+    for wanted, source, row_id, document in sorted(documents):
         key = wanted
-        while index.execute("SELECT 1 FROM documents WHERE key = ?", (key,)).fetchone():
+        insert = f"INSERT OR IGNORE INTO documents (key, {source}) VALUES (?, ?)"
+        while not index.execute(insert, (key, row_id)).rowcount:
             key += 1
-        index.execute(f"INSERT INTO documents (key, {source}) VALUES (?, ?)", (key, row_id))
         values = [segment(document.fields[field]) for field in FIELDS]
         index.execute(
             f"INSERT INTO words (rowid, {columns}, tags) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -219,21 +251,23 @@ def _insert(index: sqlite3.Connection, documents: Iterable[tuple[int, str, int, 
         )
 
 
-def _key(at: str | None, row_id: int) -> int:
+def key(at: str | None, row_id: int) -> int:
+    """Where in the order of time an event or message stands."""
     return (key_of_time(at) if at else 0) + (row_id & 0x7FFFF)
 
 
 def key_of_time(at: str) -> int:
-    """The first key of a moment: milliseconds since 1970, with room for half a million things at once."""
+    """The first key of a moment: milliseconds since 1970, and room behind them."""
     try:
-        return int(moment(at).timestamp() * 1000) << 20
+        milliseconds = round(moment(at).timestamp() * 1000)
+        return max(-(2**42), min(milliseconds, 2**42)) * ONE_MS  # a clock may be wrong by more than SQLite can count
     except (ValueError, OverflowError):
         return 0
 
 
 def _json(text: str | None) -> Any:
     try:
-        return json.loads(text) if text else None
+        return parse(text.encode()) if text else None
     except (ValueError, RecursionError):
         return None
 
@@ -252,4 +286,5 @@ def _strings(value: Any) -> Iterator[str]:
 
 
 def _joined(*texts: str | None) -> str:
-    return "\n".join(text for text in texts if text).encode("utf-8", "replace").decode()
+    text = "\n".join([text for text in texts if text])
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()

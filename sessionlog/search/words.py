@@ -8,6 +8,7 @@ its parts are words too; `snake_case` and `threading.Lock` are split by the toke
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -17,9 +18,13 @@ _CJK = (
     "\U0001b000-\U0001b16f\U00020000-\U0003ffff"
 )
 _CJK_CHARACTER = re.compile(f"[{_CJK}]")
-_CJK_EDGE = re.compile(f"(?<=[{_CJK}])|(?=[{_CJK}])")  # a place, not a character: replacing it is three times as fast
-_WORD = re.compile(r"[A-Za-z0-9]+")
+_CJK_RUN = re.compile(f"([{_CJK}]+)")
 _CAMEL_JOINT = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+# Letters and digits by their kind: where a word has a joint, `aA` or `AAa` stands.
+_KINDS = bytearray(b" " * 256)
+for _letters, _kind in ((b"abcdefghijklmnopqrstuvwxyz0123456789", b"a"), (b"ABCDEFGHIJKLMNOPQRSTUVWXYZ", b"A")):
+    for _letter in _letters:
+        _KINDS[_letter] = _kind[0]
 _TERM = re.compile(r'(?P<not>-?)(?:"(?P<phrase>[^"]*)"?|(?P<word>[^\s"]+))(?P<prefix>\*?)')
 
 
@@ -34,11 +39,26 @@ class Term(NamedTuple):
 def segment(text: str) -> str:
     """The text as it goes into the index."""
     text = _spaced(text)
-    compounds = [word for word in set(_WORD.findall(text)) if not word[1:].islower() and _CAMEL_JOINT.search(word)]
+    compounds = _compounds(text)
     if compounds:
         # Behind the text, so that phrases in the text itself stay phrases. Sorted: the same text, the same index.
         text += "\n" + "\n".join(_CAMEL_JOINT.sub(" ", word) for word in sorted(compounds))
     return text
+
+
+def _compounds(text: str) -> set[str]:
+    """The words with parts, found without a look at each of the others, which are by far the most."""
+    data = text.encode("utf-8", "replace")
+    kinds = data.translate(_KINDS)
+    found = set()
+    for joint in (b"aA", b"AAa"):
+        at = kinds.find(joint)
+        while at >= 0:
+            end = kinds.find(b" ", at)
+            end = len(kinds) if end < 0 else end
+            found.add(data[kinds.rfind(b" ", 0, at) + 1 : end])
+            at = kinds.find(joint, end)
+    return {word for word in map(bytes.decode, found) if _CAMEL_JOINT.search(word)}
 
 
 def terms(question: str) -> list[list[Term]]:
@@ -70,17 +90,30 @@ def tokens(text: str) -> list[str]:
 
 
 def _spaced(text: str) -> str:
-    return text if text.isascii() else _CJK_EDGE.sub(" ", text)
+    if text.isascii():
+        return text
+    pieces = _CJK_RUN.split(text)
+    pieces[1::2] = map(" ".join, pieces[1::2])
+    return " ".join(pieces)
 
 
-def expression(groups: list[list[Term]], tags: list[Term]) -> str:
-    """The FTS5 expression for a question. Whatever people type, it is a quoted string in it: no syntax can go wrong."""
-    wanted = [" OR ".join(map(_fts, group)) for group in groups if not group[0].negated]
+def expression(groups: list[list[Term]], tags: list[Term], fields: Sequence[str] = ()) -> str:
+    """The FTS5 expression for a question, all words of it in one of these fields if any are given.
+
+    Whatever people type, it is a quoted string in it: no syntax can go wrong.
+    """
+    within = f"{{{' '.join(fields)}}} : " if fields else ""
+    wanted = [within + f"({' OR '.join(map(_fts, group))})" for group in groups if not group[0].negated]
     unwanted = [_fts(group[0]) for group in groups if group[0].negated]
     # Every document has the tag `any`, so that a question may consist of filters, or of what is not wanted.
     required = [f"tags : {_fts(tag)}" for tag in (tags or ([] if wanted else [Term("any")]))]
     positive = " AND ".join(f"({part})" for part in (*wanted, *required))
     return f"({positive}) NOT ({' OR '.join(unwanted)})" if unwanted else positive
+
+
+def quoted(text: str) -> str:
+    """The words of a text as a phrase of FTS5; the text must have one."""
+    return _fts(Term(text))
 
 
 @lru_cache(4096)  # the same few names again and again

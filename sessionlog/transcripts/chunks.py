@@ -122,14 +122,15 @@ def digest(span: Span, rules: "Rules | None") -> Digest:
             lines = _only_of_projects(lines, span.only)
             stored = b"\n".join(lines)
         skips = understand(lines, span, reader)
-        agent = None
+        ends, agent = len(lines) - 1, None
     else:
         stored = clean_line(data, rules) if rules else data
         skips, agent = [], _read_whole(stored, span, reader)
+        ends = data.count(b"\n")
     return Digest(
         len(data),
         fingerprint,
-        data.count(b"\n"),
+        ends,
         zlib.compress(stored, LEVEL),
         max(0, stored.count(MARKER) - data.count(MARKER)) if stored is not data else 0,
         reader.types,

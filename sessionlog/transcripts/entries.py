@@ -148,7 +148,8 @@ class Reader:
         if type_ == "cost-state":
             cost, usage = entry.get("totalCostUSD"), entry.get("modelUsage")
             if isinstance(cost, (int, float)) and isinstance(usage, dict):
-                facts["client_cost_usd"], facts["client_usage"] = float(cost), encode_json(usage)
+                counts = {model: _counts(numbers) for model, numbers in usage.items() if isinstance(numbers, dict)}
+                facts["client_cost_usd"], facts["client_usage"] = float(cost), encode_json(counts)
         else:
             field, column = FACTS[type_]
             if value := _text(entry.get(field)):
@@ -315,6 +316,11 @@ def _time(value: "Any") -> str | None:
 
 def _object(value: "Any") -> "Entry":
     return value if isinstance(value, dict) else {}
+
+
+def _counts(numbers: "Entry") -> "Entry":
+    """What can be added up in SQL: the view of costs does."""
+    return {name: value for name, value in numbers.items() if type(value) is not int or abs(value) < 2**53}
 
 
 def _count(value: "Any") -> int:

@@ -8,6 +8,7 @@ from sessionlog.projects import user_home
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from mmap import mmap
 
 # Kinds of files that grow line by line, each line an entry; the others are read as a whole.
 MAIN, SUBAGENT, WORKFLOW, JOURNAL, HISTORY = "main", "subagent", "workflow", "workflow-journal", "history"
@@ -16,6 +17,7 @@ AGENT_META, SIDECAR, TOOL_RESULT = "agent-meta", "sidecar", "tool-result"
 
 # How much of a file is searched for the first entry that says where it belongs.
 PEEK_BYTES = 4 << 20
+PIECE = 1 << 20
 
 
 class Source:
@@ -142,7 +144,7 @@ def relocated_to(path: str) -> str | None:
 
     try:
         with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
-            found = view.rfind(b'"relocatedCwd"')
+            found = _rfind(view, b'"relocatedCwd"')
             if found < 0:
                 return None
             start, end = view.rfind(b"\n", 0, found) + 1, view.find(b"\n", found)
@@ -151,6 +153,18 @@ def relocated_to(path: str) -> str | None:
         return None
     moved = isinstance(entry, dict) and entry.get("type") == "relocated"
     return _text(entry.get("relocatedCwd")) if moved else None
+
+
+def _rfind(view: "mmap", needle: bytes) -> int:
+    """As `view.rfind`, which compares byte by byte, where that of bytes leaps: all of a file is read for this."""
+    end = len(view)
+    while end > 0:
+        start = max(0, end - PIECE)
+        found = view[start : end + len(needle) - 1].rfind(needle)
+        if found >= 0:
+            return start + found
+        end = start
+    return -1
 
 
 def decoded_folder(source: Source) -> str:

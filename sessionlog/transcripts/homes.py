@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
-from pathlib import Path
 
-from sessionlog import projects, reading
+from sessionlog import projects, read_only, reading
 from sessionlog.projects import Place
 from sessionlog.transcripts import chunks, files, store
 
@@ -115,7 +114,7 @@ def _has_session(place: Place, session_id: str) -> bool:
 
 
 def _read_only(place: Place) -> sqlite3.Connection:
-    return sqlite3.connect(f"{Path(os.path.abspath(place.db)).as_uri()}?mode=ro", uri=True, timeout=5)
+    return sqlite3.connect(read_only.uri(place.db), uri=True, timeout=5)
 
 
 def _below_project(name: str) -> str:

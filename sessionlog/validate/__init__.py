@@ -133,8 +133,8 @@ def _read(target: Target) -> tuple[str, Document]:
         text = content.decode("utf-8-sig")
         root = parse(text)
     except UnicodeDecodeError as error:
-        text = content[: error.start].decode("utf-8-sig")
-        broken = InvalidJSON(f"the byte 0x{content[error.start]:02x} is no UTF-8", text, len(text))
+        text = error.object[: error.start].decode()  # less the byte order mark: the codec counts from behind it
+        broken = InvalidJSON(f"the byte 0x{error.object[error.start]:02x} is no UTF-8", text, len(text))
     except InvalidJSON as error:
         broken = error
     bom = content.startswith(BOM)

@@ -6,7 +6,20 @@ from typing import Any
 
 from datasette import hookimpl
 
-from sessionlog.web import archives, audits, dashboard, files, guard, home, pages, search, session, sessions, words
+from sessionlog.web import (
+    archives,
+    audits,
+    dashboard,
+    datasette_pages,
+    files,
+    guard,
+    home,
+    pages,
+    search,
+    session,
+    sessions,
+    words,
+)
 
 PAGES = (home, sessions, session, search, files, dashboard, audits)
 
@@ -32,19 +45,42 @@ def extra_css_urls(datasette: Any, view_name: str) -> list[str]:
     """Datasette's own pages in our colours; our pages name their style sheets themselves."""
     if view_name.startswith("sessionlog") or not archives.of(datasette):
         return []
-    return [pages.static("datasette.css")]
+    return [pages.static("base.css"), pages.static("datasette.css")]
 
 
 @hookimpl
-def extra_template_vars(datasette: Any, request: Any) -> dict[str, Any]:
-    """What allows the scripts in the page to run, and no others."""
-    return {"csp_nonce": request.scope.get("csp_nonce", "") if request else ""}
+def extra_js_urls(datasette: Any, view_name: str) -> list[str]:
+    """Our menu above Datasette's own pages."""
+    if view_name.startswith("sessionlog") or not archives.of(datasette):
+        return []
+    return [pages.static("datasette.js")]
+
+
+@hookimpl
+def render_cell(row: Any, value: Any, column: str, database: str, datasette: Any) -> Any:
+    """The id of a session leads to its page, at the moment that the row is about."""
+    if column != "session_id" or database not in archives.of(datasette):
+        return None
+    return datasette_pages.session(row, value, database)
+
+
+@hookimpl(optionalhook=True)  # Datasette 1.0 has none
+def get_metadata(datasette: Any, key: str | None, database: str | None) -> dict[str, Any]:
+    """What datasette-metadata.yml says, for archives of any name; what somebody else said of them goes before it."""
+    return datasette_pages.described(datasette, key, database)
+
+
+@hookimpl
+def startup(datasette: Any) -> None:
+    """Pages of big tables do not wait for the number of rows."""
+    datasette_pages.limit_counts(datasette)
 
 
 @hookimpl
 def prepare_jinja2_environment(env: Any, datasette: Any) -> None:
     """Filters of our pages, and a nonce for each script that a template of Datasette holds."""
     env.add_extension(guard.NonceForScripts)
+    env.globals["csp_nonce"] = guard.nonce.get
     env.filters.update(words.FILTERS)
 
 

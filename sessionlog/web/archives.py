@@ -7,13 +7,12 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterable
 from contextlib import closing
-from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 from datasette.utils.asgi import NotFound
 
-from sessionlog import migrate, reading, stats
+from sessionlog import migrate, read_only, reading, stats
 from sessionlog.digest.listing import Source
 from sessionlog.projects import Place
 
@@ -73,11 +72,16 @@ def chosen(datasette: Any, names: Iterable[str]) -> list[Archive]:
     return [named(datasette, name) for name in wanted] if wanted else list(of(datasette).values())
 
 
+def connect(archive: Archive) -> sqlite3.Connection:
+    """A read-only connection, for whoever is in a thread already."""
+    return reading.connect(archive.place)
+
+
 async def read(archive: Archive, question: Callable[[sqlite3.Connection], T]) -> T:
     """Ask an archive through a read-only connection of its own, in a thread: the server goes on meanwhile."""
 
     def ask() -> T:
-        with closing(reading.connect(archive.place)) as connection:
+        with closing(connect(archive)) as connection:
             return question(connection)
 
     return await asyncio.to_thread(ask)
@@ -98,7 +102,7 @@ async def count(found: Iterable[Archive], question: Callable[[stats.Counted, lis
 
 def is_archive(path: str) -> bool:
     try:
-        with closing(sqlite3.connect(f"{Path(os.path.abspath(path)).as_uri()}?mode=ro", uri=True)) as connection:
+        with closing(sqlite3.connect(read_only.uri(path), uri=True)) as connection:
             return bool(connection.execute("PRAGMA application_id").fetchone()[0] == migrate.APPLICATION_ID)
     except sqlite3.Error:
         return False

@@ -1,17 +1,220 @@
-"""The page: audits."""
+"""Audits: the questions of datasette-metadata.yml, their answers as tables, CSV and JSON."""
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
+import csv
+import io
+import itertools
+import json
+import sqlite3
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
 
-from datasette.utils.asgi import Response
+from datasette.utils.asgi import NotFound, Response
 
-from sessionlog.web import pages
+from sessionlog import audit, metadata, when
+from sessionlog.errors import SessionlogError
+from sessionlog.patience import TookTooLong
+from sessionlog.web import archives, later, pages
+from sessionlog.web.archives import Archive
+
+SHOWN = 500
+# How long (s) an answer may take, in one archive.
+SECONDS = 30.0
+
+TIMES = (
+    ("", "Any time"),
+    ("24h", "Last 24 hours"),
+    ("7d", "Last 7 days"),
+    ("30d", "Last 30 days"),
+    ("90d", "Last 90 days"),
+)
+# Said otherwise, or of use to programs only.
+NOT_SHOWN = ("project", "agent_id", "tool_use_id")
+
+
+class Asked(NamedTuple):
+    """What the address asks for."""
+
+    project: str
+    since: str  # as it was typed
+    since_at: str  # as the archive writes it
+    chosen: list[Archive]
+
+
+class Answer(NamedTuple):
+    """Rows to show: each with its archive and the moment that it is about."""
+
+    rows: list[tuple[Archive, audit.Row, str]]
+    columns: list[str]
+    numeric: set[str]
+    total: int
 
 
 def routes(datasette: Any) -> list[tuple[str, Any]]:
-    return [(r"/-/audits$", page)]
+    return [
+        (r"/-/audits$", page),
+        (r"/-/audits/counts$", counts),
+        (r"/-/audits/(?P<name>[a-z0-9-]+)\.(?P<form>csv|json)$", download),
+        (r"/-/audits/(?P<name>[a-z0-9-]+)$", answer),
+    ]
 
 
 async def page(datasette: Any, request: Any) -> Response:
-    return await pages.render(datasette, request, "audits")
+    """The questions."""
+    asked = _asked(datasette, request)
+    groups = itertools.groupby(
+        sorted(metadata.queries().values(), key=lambda query: _GROUPS.index(query.group)), lambda query: query.group
+    )
+    return await pages.render(
+        datasette,
+        request,
+        "audits",
+        groups=[(_HEADINGS[group], list(queries)) for group, queries in groups],
+        counts=pages.address("audits", "counts", **_given(asked)),
+        **_frame(asked),
+    )
+
+
+_HEADINGS = {
+    "Risks": "What could have done harm",
+    "Permissions": "Who allowed what",
+    "Trouble": "What went wrong",
+    "Work": "What was done",
+}
+_GROUPS = list(_HEADINGS)
+
+
+async def counts(datasette: Any, request: Any) -> Response:
+    """How many rows each question finds; null where counting takes long. The list fetches it when it is shown."""
+    asked = _asked(datasette, request)
+    places = [archive.place for archive in asked.chosen]
+    found = await asyncio.to_thread(audit.counts, places, asked.since_at)
+    findings = {name: query.finding for name, query in metadata.queries().items()}
+    body = {name: {"rows": number, "finding": findings[name]} for name, number in found.items()}
+    return pages.response(json.dumps(body), content_type="application/json; charset=utf-8")
+
+
+async def answer(datasette: Any, request: Any) -> Response:
+    """One question and what it finds."""
+    query = _query(request)
+    asked = _asked(datasette, request)
+    problem, found = "", None
+    job = await later.ask(("audit", query.name, *asked[:3]), lambda tell: _answer(query, asked))
+    if job.is_done:
+        try:
+            found = job.result
+        except TookTooLong as error:
+            problem = f"No answer yet: {error}. Choose a shorter time, or one project."
+    return await pages.render(
+        datasette,
+        request,
+        "audit",
+        query=query,
+        answer=found,
+        problem=problem,
+        waiting=not job.is_done,
+        editors=[(archive, _editor(archive, query, asked)) for archive in asked.chosen[:5]],
+        downloads=[
+            (form.upper(), pages.address("audits", f"{query.name}.{form}", **_given(asked))) for form in ("csv", "json")
+        ],
+        **_frame(asked),
+    )
+
+
+async def download(datasette: Any, request: Any) -> Response:
+    """All rows, for programs."""
+    query = _query(request)
+    asked = _asked(datasette, request)
+    places = [archive.place for archive in asked.chosen]
+    rows = await asyncio.to_thread(audit.ask_all, places, query, asked.since_at, SECONDS)
+    form = request.url_vars["form"]
+    if form == "json":
+        body = json.dumps(rows, ensure_ascii=True, indent=1)
+        return pages.response(body, content_type="application/json; charset=utf-8")
+    written = io.StringIO(newline="")
+    writer = csv.DictWriter(written, list(rows[0]) if rows else ["project"])
+    writer.writeheader()
+    writer.writerows(rows)
+    body = written.getvalue().encode("utf-8", "replace").decode()
+    response = pages.response(body, content_type="text/csv; charset=utf-8")
+    response.headers["content-disposition"] = f'attachment; filename="{query.name}.csv"'
+    return response
+
+
+def _query(request: Any) -> metadata.Query:
+    try:
+        return audit.find(request.url_vars["name"])
+    except SessionlogError as error:
+        raise NotFound(str(error)) from None
+
+
+def _asked(datasette: Any, request: Any) -> Asked:
+    project = request.args.get("project") or ""
+    since = (request.args.get("since") or "").strip()[:40]
+    return Asked(project, since, when.parse(since) if since else "", archives.chosen(datasette, [project]))
+
+
+def _given(asked: Asked) -> dict[str, str]:
+    return {"project": asked.project, "since": asked.since}
+
+
+def _frame(asked: Asked) -> dict[str, Any]:
+    times = list(TIMES)
+    if asked.since not in dict(times):
+        times.append((asked.since, f"Since {asked.since}"))
+    return {"project": asked.project, "since": asked.since, "times": times, "given": _given(asked)}
+
+
+def _editor(archive: Archive, query: metadata.Query, asked: Asked) -> str:
+    """Where Datasette shows the SQL, ready to be changed."""
+    return f"/{archive.name}?{urlencode({'sql': query.sql, 'since': asked.since_at})}"
+
+
+def _answer(query: metadata.Query, asked: Asked) -> Answer:
+    found: list[tuple[Archive, audit.Row]] = []
+    for archive in asked.chosen:
+        found += [(archive, row) for row in audit.ask_all([archive.place], query, asked.since_at, SECONDS)]
+    if len(asked.chosen) > 1 and found and "at" in found[0][1]:
+        found.sort(key=lambda pair: str(pair[1]["at"] or ""), reverse=True)
+    shown = found[:SHOWN]
+    columns = [
+        name
+        for name in (shown[0][1] if shown else ())
+        if name not in NOT_SHOWN and any(row[name] not in (None, "") for _, row in shown)
+    ]
+    numeric = {
+        name for name in columns if all(row[name] is None or isinstance(row[name], (int, float)) for _, row in shown)
+    }
+    return Answer(_with_moments(shown), columns, numeric, len(found))
+
+
+def _with_moments(rows: list[tuple[Archive, audit.Row]]) -> list[tuple[Archive, audit.Row, str]]:
+    """Each row with the name of the event or message that it tells of, if that can be found."""
+    connections: dict[str, sqlite3.Connection] = {}
+    try:
+        found = []
+        for archive, row in rows:
+            if archive.name not in connections:
+                connections[archive.name] = archives.connect(archive)
+            found.append((archive, row, _moment(connections[archive.name], row)))
+        return found
+    finally:
+        for connection in connections.values():
+            connection.close()
+
+
+def _moment(connection: sqlite3.Connection, row: audit.Row) -> str:
+    """e12 or m34: the row's tool call, else what came at its time."""
+    session_id, call, at = (row.get(name) for name in ("session_id", "tool_use_id", "at"))
+    if not session_id:
+        return ""
+    for table in ("events", "messages"):
+        for column, value in (("tool_use_id", call), ("at", at)):
+            # The unary plus keeps SQLite from going through the session for a call.
+            same = "+session_id" if column == "tool_use_id" else "session_id"
+            query = f"SELECT min(id) AS id FROM {table} WHERE {same} = ? AND {column} = ?"
+            if value and (found := connection.execute(query, (session_id, value)).fetchone()["id"]):
+                return f"{table[0]}{found}"
+    return ""

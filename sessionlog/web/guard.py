@@ -11,6 +11,7 @@ import ipaddress
 import secrets
 import socket
 from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
@@ -39,6 +40,10 @@ DATASETTE_POLICY = (
     "font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 
+# What allows the scripts in a page to run, and no others. Not a part of the request: pages that say what went wrong are
+# rendered without one.
+nonce: ContextVar[str] = ContextVar("nonce", default="")
+
 App = Callable[[dict[str, Any], Any, Any], Awaitable[None]]
 
 
@@ -46,7 +51,7 @@ class NonceForScripts(Extension):
     """Marks the scripts that a template itself holds; one that came with the data is not marked, and does not run."""
 
     def preprocess(self, source: str, name: str | None, filename: str | None = None) -> str:
-        return source.replace("<script", '<script nonce="{{ csp_nonce }}"')
+        return source.replace("<script", '<script nonce="{{ csp_nonce() }}"')
 
 
 def wrapper(datasette: Any) -> Callable[[App], App]:
@@ -72,21 +77,21 @@ def wrapper(datasette: Any) -> Callable[[App], App]:
             elif token and not _same(_cookie(headers), token):
                 await _answer(send, 403, "Open the address that `sessionlog browse` printed: it holds the token.")
             else:
-                scope = {**scope, "csp_nonce": secrets.token_urlsafe(16)}
-                await app(scope, receive, _with_headers(send, scope["csp_nonce"]))
+                nonce.set(secrets.token_urlsafe(16))
+                await app(scope, receive, _with_headers(send, nonce.get()))
 
         return guarded
 
     return wrap
 
 
-def _with_headers(send: Any, nonce: str) -> Any:
+def _with_headers(send: Any, own: str) -> Any:
     async def send_with_headers(message: dict[str, Any]) -> None:
         if message["type"] == "http.response.start":
             present = {name.lower() for name, _ in message["headers"]}
             more = [header for header in HEADERS if header[0] not in present]
             if b"content-security-policy" not in present:
-                more.append((b"content-security-policy", DATASETTE_POLICY.format(nonce=nonce).encode()))
+                more.append((b"content-security-policy", DATASETTE_POLICY.format(nonce=own).encode()))
             message = {**message, "headers": [*message["headers"], *more]}
         await send(message)
 

@@ -51,11 +51,10 @@ async def render(
 
 async def fragment(datasette: Any, template: str, **context: Any) -> Markup:
     """A part of a page, without the frame."""
-    return Markup(  # noqa: S704 (rendered by a template, which escaped it)
-        await datasette.render_template(
-            f"sessionlog/{template}.html", {"url": address, **context}, view_name="sessionlog-part"
-        )
+    html = await datasette.render_template(
+        f"sessionlog/{template}.html", {"url": address, **context}, view_name=f"sessionlog-{template}"
     )
+    return Markup(html)  # noqa: S704 (rendered by a template, which escaped it)
 
 
 def response(body: str, status: int = 200, content_type: str = "text/html; charset=utf-8", **headers: str) -> Response:

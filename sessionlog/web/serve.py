@@ -10,7 +10,6 @@ import threading
 import webbrowser
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from pathlib import Path
 
 import uvicorn
 from datasette.app import Datasette
@@ -32,14 +31,13 @@ Places = Callable[[], Iterable[Place]]
 def datasette(places: Iterable[Place], token: str | None = None, again: Places | None = None) -> Datasette:
     """A Datasette over these archives; `again` finds those that come later."""
     files = [place.db for place in places if os.path.exists(place.db)]
-    described = metadata.for_datasette(Path(file).stem for file in files)
+    described = metadata.for_datasette([])  # of each archive our plugin tells
     described["plugins"] = {"sessionlog": {"token": token}}
     made = Datasette(files, metadata=described, settings=SETTINGS, pdb=False)
 
     def look() -> None:
         for place in again() if again else ():
             if place.name not in made.databases and archives.is_archive(place.db):
-                described["databases"] |= metadata.for_datasette([place.name])["databases"]
                 made.add_database(Database(made, path=place.db, is_mutable=True), name=place.name)
 
     archives.found_by(made, look)
@@ -104,6 +102,7 @@ def _is_loopback(listening: socket.socket) -> bool:
 
 
 def _address(listening: socket.socket, host: str, token: str | None) -> str:
+    # Nothing is bound here: an address that stands for all is replaced by a name that a browser can open.
     name = socket.gethostname() if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host  # noqa: S104
     address = f"http://{name}:{listening.getsockname()[1]}/"
     return f"{address}?token={token}" if token else address

@@ -1,17 +1,234 @@
-"""The page: session."""
+"""The page of a session: its timeline as one reads it, a part at a time, from any moment, and while it grows."""
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
+import sqlite3
+from collections.abc import Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from datasette.utils.asgi import Response
+from datasette.utils.asgi import AsgiStream, NotFound, Response
 
-from sessionlog.web import pages
+from sessionlog import course, export, overview, terminal
+from sessionlog.course import Course
+from sessionlog.web import archives, code, entries, guard, pages
+from sessionlog.web.archives import Archive
+from sessionlog.web.choice import Choice
+from sessionlog.web.session_parts import View, is_live
+
+FORMATS = {"md": ("markdown", "text/markdown"), "jsonl": ("jsonl", "application/jsonl"), "html": ("html", "text/html")}
+# Characters that come at once when somebody wants to see more of a text.
+PIECE = 200_000
+
+_courses: dict[tuple[str, str], tuple[tuple[int, ...], Course]] = {}
+KEPT = 8  # courses of sessions that were looked at last
 
 
 def routes(datasette: Any) -> list[tuple[str, Any]]:
-    return [(r"/-/session/(?P<name>[^/]+)/(?P<session>[^/]+)$", page)]
+    here = r"/-/session/(?P<name>[^/]+)/(?P<session>[^/]+)"
+    return [
+        (rf"{here}$", page),
+        (rf"{here}/part$", part),
+        (rf"{here}/live$", live),
+        (rf"{here}/text/(?P<moment>[em]\d{{1,18}})/(?P<source>[a-z]+)$", text),
+        (rf"{here}/export\.(?P<format>md|jsonl|html)$", download),
+        (r"/-/code\.css$", style_sheet),
+    ]
 
 
 async def page(datasette: Any, request: Any) -> Response:
-    return await pages.render(datasette, request, "session")
+    """The whole page, with the part of the session that was asked for."""
+    archive, session_id = _asked(datasette, request)
+    choice = Choice.of(request)
+
+    def question(connection: sqlite3.Connection) -> dict[str, Any]:
+        session = _session(connection, session_id)
+        view = View(connection, session, _course(archive, connection, session_id), choice)
+        about = overview.of(connection, session, archive.place.project)
+        return {
+            "about": about,
+            "tokens": _tokens(about),
+            "stamp": _stamp(connection, session_id),
+            "view": view,
+            "window": view.window(),
+            "outline": view.outline(),
+            "chips": view.chips(),
+            "minimap": view.minimap(),
+        }
+
+    context = await archives.read(archive, question)
+    return await pages.render(
+        datasette, request, "session", **_frame(datasette, archive, session_id, choice), **context
+    )
+
+
+async def part(datasette: Any, request: Any) -> Response:
+    """More of the timeline, for whoever scrolled to its edge."""
+    archive, session_id = _asked(datasette, request)
+    choice = Choice.of(request)
+
+    def question(connection: sqlite3.Connection) -> dict[str, Any]:
+        session = _session(connection, session_id)
+        view = View(connection, session, _course(archive, connection, session_id), choice)
+        return {"view": view, "window": view.window()}
+
+    context = await archives.read(archive, question)
+    frame = _frame(datasette, archive, session_id, choice)
+    html = await pages.fragment(datasette, "session_timeline", **frame, **context)
+    return pages.response(str(html))
+
+
+async def live(datasette: Any, request: Any) -> Response:
+    """What is new since `stamp`, from the block `after` on; nothing as long as nothing happened."""
+    archive, session_id = _asked(datasette, request)
+    choice = Choice.of(request)
+
+    def question(connection: sqlite3.Connection) -> dict[str, Any] | None:
+        stamp = _stamp(connection, session_id)
+        session = _session(connection, session_id)
+        if stamp == request.args.get("stamp") and is_live(session):
+            return None
+        view = View(connection, session, _course(archive, connection, session_id), choice)
+        about = overview.of(connection, session, archive.place.project)
+        return {
+            "stamp": stamp,
+            "view": view,
+            "about": about,
+            "tokens": _tokens(about),
+            "window": view.newest(),
+            "outline": view.outline(),
+            "chips": view.chips(),
+            "minimap": view.minimap(),
+        }
+
+    context = await archives.read(archive, question)
+    if context is None:
+        return pages.response("", 204)
+    frame = _frame(datasette, archive, session_id, choice)
+    html = await pages.fragment(datasette, "session_live", **frame, **context)
+    return pages.response(str(html))
+
+
+async def text(datasette: Any, request: Any) -> Response:
+    """All of something that the page shows the beginning of; with `from`, a piece of it."""
+    archive, session_id = _asked(datasette, request)
+    moment, source = request.url_vars["moment"], request.url_vars["source"]
+
+    def question(connection: sqlite3.Connection) -> str | None:
+        item = _course(archive, connection, session_id).by_name.get(moment)
+        if item is None:
+            return None
+        (entry,) = course.load(connection, session_id, [item])
+        return entries.part_text(entry, source)
+
+    found = await archives.read(archive, question)
+    if found is None:
+        raise NotFound("There is no such text.")
+    left = ""
+    if (start := request.args.get("from") or "").isdigit():
+        piece = found[int(start) : int(start) + PIECE]
+        left = str(max(0, len(found) - int(start) - PIECE))
+        found = terminal.safe(piece)
+    body = found.encode("utf-8", "replace").decode()
+    answer = pages.response(body, content_type="text/plain; charset=utf-8")
+    answer.headers["x-left"] = left
+    return answer
+
+
+async def download(datasette: Any, request: Any) -> AsgiStream:
+    """The session as a file, written as it is read."""
+    archive, session_id = _asked(datasette, request)
+    await archives.read(archive, lambda connection: _session(connection, session_id))
+    name, content_type = FORMATS[request.url_vars["format"]]
+    chosen = [export.Chosen(archive.place, [session_id])]
+    chunks = _gathered(export.chunks(chosen, export.Options(format=name)))
+    file_name = f"session-{hashlib.sha256(session_id.encode()).hexdigest()[:8]}"
+    if session_id.replace("-", "").isalnum() and session_id.isascii():
+        file_name = f"session-{session_id[:60]}"
+
+    async def stream(writer: Any) -> None:
+        # One thread from start to end, as SQLite wants it: the server goes on meanwhile.
+        with ThreadPoolExecutor(1) as thread:
+            loop = asyncio.get_running_loop()
+            try:
+                while (chunk := await loop.run_in_executor(thread, next, chunks, None)) is not None:
+                    await writer.send({"type": "http.response.body", "body": chunk, "more_body": True})
+            finally:
+                thread.submit(chunks.close)
+
+    headers = {
+        "content-disposition": f'attachment; filename="{file_name}.{request.url_vars["format"]}"',
+        "content-security-policy": guard.POLICY,
+        "cache-control": "no-store",
+    }
+    return AsgiStream(stream, headers=headers, content_type=f"{content_type}; charset=utf-8")
+
+
+async def style_sheet(datasette: Any, request: Any) -> Response:
+    """The colours of code."""
+    answer = pages.response(code.style_sheet(), content_type="text/css; charset=utf-8")
+    answer.headers["cache-control"] = "max-age=3600"
+    return answer
+
+
+# --- Helpers ----------------------------------------------------------------------------------------------------------
+
+
+def _asked(datasette: Any, request: Any) -> tuple[Archive, str]:
+    return archives.named(datasette, pages.part(request, "name")), pages.part(request, "session")
+
+
+def _frame(datasette: Any, archive: Archive, session_id: str, choice: Choice) -> dict[str, Any]:
+    """What all templates of the page want to know."""
+    rows = {name: datasette.urls.table(archive.name, name) for name in ("events", "messages")}
+    return {"archive": archive, "session_id": session_id, "choice": choice, "rows": rows}
+
+
+def _session(connection: sqlite3.Connection, session_id: str) -> dict[str, Any]:
+    row: dict[str, Any] | None = connection.execute(
+        "SELECT * FROM session_summary WHERE session_id = ?", (session_id,)
+    ).fetchone()
+    if row is None:
+        raise NotFound("This archive has no such session. It may have been pruned, or belong to another project.")
+    return row
+
+
+def _course(archive: Archive, connection: sqlite3.Connection, session_id: str) -> Course:
+    """Kept as long as the session stays as it is: reading 20,000 events takes a moment."""
+    key = (archive.place.db, session_id)
+    now = course.stamp(connection, session_id)
+    stamp, known = _courses.pop(key, ((), None))
+    found = known if known is not None and stamp == now else course.of(connection, session_id)
+    _courses[key] = (now, found)
+    while len(_courses) > KEPT:
+        _courses.pop(next(iter(_courses)), None)
+    return found
+
+
+def _stamp(connection: sqlite3.Connection, session_id: str) -> str:
+    return "-".join(map(str, course.stamp(connection, session_id)))
+
+
+def _tokens(about: overview.Overview) -> dict[str, Any]:
+    """Tokens in and out, and their cost: None as soon as one price is not known."""
+    read = sum(row["input_tokens"] + row["cache_read_tokens"] + row["cache_write_tokens"] for row in about.usage)
+    costs = [row["cost_usd"] for row in about.usage]
+    models = [row["model"] for row in about.usage] or [about.session["model"]]
+    return {
+        "in": read,
+        "out": sum(row["output_tokens"] for row in about.usage),
+        "cost": sum(costs) if costs and None not in costs else None,
+        "models": [model for model in models if model],
+    }
+
+
+def _gathered(chunks: Iterator[bytes], size: int = 64_000) -> Generator[bytes, None, None]:
+    waiting: list[bytes] = []
+    for chunk in chunks:
+        waiting.append(chunk)
+        if sum(map(len, waiting)) > size:
+            yield b"".join(waiting)
+            waiting.clear()
+    yield b"".join(waiting)

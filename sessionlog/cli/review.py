@@ -1,0 +1,60 @@
+"""sessionlog review."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from sessionlog.cli import example
+from sessionlog.cli.common import places, print_json, project_options
+from sessionlog.cli.completion import session_ids
+from sessionlog.supervisor import review
+
+
+@example(
+    "sessionlog install --supervisor 'sessionlog review'",
+    "sessionlog install --supervisor 'sessionlog review --claude --model haiku'",
+    "sessionlog review last --rules team-rules.yml",
+    "sessionlog review last --brief",
+)
+@click.command("review")
+@click.argument("session", required=False, metavar="[SESSION]", shell_complete=session_ids)
+@click.option(
+    "--rules",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="The rules in FILE instead of those that come with sessionlog.",
+)
+@click.option("--claude", is_flag=True, help="Let Claude review, in a fork of the session, instead of rules.")
+@click.option("--model", metavar="NAME", help="Which model, with --claude.")
+@click.option("--brief", is_flag=True, help="Print what a reviewer is told, and review nothing.")
+@project_options
+def command(
+    session: str | None,
+    rules: Path | None,
+    claude: bool,
+    model: str | None,
+    brief: bool,
+    project: str | None,
+    everywhere: bool,
+) -> None:
+    """Review a session: print {"allow_stop": true or false, "feedback": "…"}.
+
+    A reviewer for `sessionlog install --supervisor`, which gives it a brief on stdin. With SESSION (the start of an id,
+    or `last`) a person can try it. By rules: tests ran after the last edit, no failed command is left, no note of
+    unfinished work was written; each is a query over the archive.
+    """
+    if rules and claude:
+        raise click.UsageError("--rules and --claude exclude each other.")
+    if model and not claude:
+        raise click.UsageError("--model goes with --claude.")
+    if session:
+        told = review.of_session(places(project, everywhere), session)
+    else:
+        told = review.of_stdin(sys.stdin.buffer.read() if not sys.stdin.isatty() else b"")
+    if brief:
+        print_json(told)
+        return
+    print_json((review.by_claude(told, model) if claude else review.by_rules(told, rules))._asdict(), None)

@@ -1,0 +1,297 @@
+"""What happened to files: which were touched, what changed in one of them, which edit brought a line."""
+
+from __future__ import annotations
+
+import bisect
+import json
+import re
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from sessionlog import calls
+from sessionlog.search import words
+from sessionlog.timeline import Call, call_of_events
+from sessionlog.transcripts.lines import Lines
+
+Row = dict[str, Any]
+
+CHANGING = ("Edit", "MultiEdit", "Write", "NotebookEdit")
+# Of one file; who edits a file more often sees the latest ones.
+MOST_CHANGES = 5000
+# Of the calls that only transcripts know, which have no column for the file, the newest ones are looked at.
+MOST_MESSAGES = 2000
+# Of the edits in which all words of a line occur.
+MOST_CANDIDATES = 1000
+
+_CHANGES = f"event IN ('PostToolUse', 'PostToolUseFailure', 'PreToolUse') AND tool_name IN {CHANGING}"
+_PATH_IN_INPUT = re.compile(r'"(?:file|notebook)_path": ?("(?:[^"\\]|\\.)*")')
+
+
+class File(NamedTuple):
+    """A file that tools touched."""
+
+    path: str
+    changes: int
+    reads: int
+    failures: int
+    sessions: int
+    last_at: str
+    last_session_id: str
+    last_name: str  # e12: the moment of the last touch
+
+
+class Prompt(NamedTuple):
+    """What was asked for."""
+
+    name: str
+    at: str
+    text: str
+    prompt_id: str | None
+
+
+class Change(NamedTuple):
+    """A call that changed a file, or meant to."""
+
+    name: str
+    at: str
+    session_id: str
+    agent_id: str | None
+    call: Call
+    prompt: Prompt | None
+
+
+def touched(connection: sqlite3.Connection, wanted: str = "", *, often: bool = False, limit: int = 100) -> list[File]:
+    """The files whose path has `wanted` in it, those touched last first, or those touched most often.
+
+    Only the index on paths is gone through; rows are read for those that are shown.
+    """
+    rows = connection.execute(
+        "SELECT file_path, max(id) AS last_id FROM events "
+        "WHERE file_path IS NOT NULL AND file_path LIKE :wanted ESCAPE '\\' "
+        f"GROUP BY file_path ORDER BY {'count(*)' if often else 'last_id'} DESC LIMIT :limit",
+        {"wanted": f"%{_literally(wanted)}%", "limit": limit},
+    ).fetchall()
+    return [_file(connection, row["file_path"], row["last_id"]) for row in rows]
+
+
+def only_in_transcripts(connection: sqlite3.Connection, wanted: str = "") -> list[File]:
+    """The same for sessions that no hook saw. The search index must be attached."""
+    found: dict[str, list[Row]] = {}
+    for row in _messages(connection, f"{_tagged(CHANGING)} AND {_ONLY_CALLS}", MOST_MESSAGES):
+        path = _path_in(row["text"])
+        if path and wanted.lower() in path.lower():
+            found.setdefault(path, []).append(row)
+    return [
+        File(
+            path,
+            len(rows),
+            0,
+            0,
+            len({row["session_id"] for row in rows}),
+            rows[0]["at"] or "",
+            rows[0]["session_id"],
+            f"m{rows[0]['id']}",
+        )
+        for path, rows in found.items()
+    ]
+
+
+def history(connection: sqlite3.Connection, path: str, *, indexed: bool) -> list[Row]:
+    """Every change of a file, newest first, without its texts; `change` reads one whole.
+
+    What has no column for its file (notebooks, calls that only transcripts know) is found if the index is attached.
+    """
+    rows = connection.execute(
+        f"SELECT id, at, session_id, event, tool_use_id FROM events WHERE file_path = ? AND {_CHANGES} "
+        "ORDER BY id DESC LIMIT ?",
+        (path, MOST_CHANGES),
+    ).fetchall()
+    found = [{**row, "is_message": False} for row in _ended(rows)]
+    if indexed and words.tokens(path):
+        phrase = f"({words.quoted(path)})"
+        lines = Lines(connection)
+        for row in _messages(connection, f"input : {phrase} AND {_tagged(CHANGING)} AND {_ONLY_CALLS}", MOST_MESSAGES):
+            if _path_of(row, lines) == path:
+                found.append({**row, "is_message": True})
+        notebooks = f"(path : {phrase}) AND (tags : {words.quoted('tool NotebookEdit')})"
+        found += [
+            {**row, "is_message": False}
+            for row in _events(connection, notebooks)
+            if _path_in(row["tool_input"]) == path
+        ]
+    return sorted(found, key=lambda row: (row["at"] or "", row["id"]), reverse=True)
+
+
+def changes(connection: sqlite3.Connection, rows: list[Row]) -> Iterator[Change]:
+    """These rows of `history` as calls, each with the prompt that led to it."""
+    prompts: dict[str, list[Prompt]] = {}
+    lines = Lines(connection)
+    for row in rows:
+        session_id = row["session_id"]
+        if session_id not in prompts:
+            prompts[session_id] = _prompts(connection, session_id)
+        found = _whole(connection, lines, row)
+        if found:
+            call, agent_id, prompt_id = found
+            name = f"{'m' if row['is_message'] else 'e'}{row['id']}"
+            prompt = _leading(prompts[session_id], row["at"] or "", prompt_id)
+            yield Change(name, row["at"] or "", session_id, agent_id, call, prompt)
+
+
+def of_line(
+    connection: sqlite3.Connection, text: str, *, path: str = "", limit: int = 20, seconds: float = 1.5
+) -> tuple[list[tuple[str, Change]], bool]:
+    """The edits that added or removed these lines, newest first, and whether all were looked at.
+
+    The index, which must be attached, knows the edits in which the words of the longest line occur.
+    """
+    wanted = [" ".join(line.split()) for line in text.splitlines() if line.strip()]
+    longest = max(wanted, key=len, default="")
+    if not words.tokens(longest):
+        return [], True
+    expression = f"{{code input}} : ({words.quoted(longest)}) AND {_tagged(CHANGING)}"
+    rows = [{**row, "is_message": False} for row in _events(connection, expression)]
+    rows += [{**row, "is_message": True} for row in _messages(connection, expression, MOST_CANDIDATES)]
+    rows.sort(key=lambda row: (row["at"] or "", row["id"]), reverse=True)
+    deadline = time.monotonic() + seconds
+    found: list[tuple[str, Change]] = []
+    for change in changes(connection, rows):
+        if time.monotonic() > deadline or len(found) >= limit:
+            return found, False
+        if path and path_of_input(change.call.input) != path:
+            continue
+        if what := _done_to(wanted, calls.changes(change.call)):
+            found.append((what, change))
+    return found, len(rows) < MOST_CANDIDATES
+
+
+def path_of_input(inputs: Any) -> str:
+    """The file that a call with this input is about."""
+    path = inputs.get("file_path", inputs.get("notebook_path")) if isinstance(inputs, dict) else None
+    return path if isinstance(path, str) else ""
+
+
+def _done_to(wanted: list[str], diff: list[str]) -> str:
+    """Whether a diff adds all of these lines, or removes them."""
+    for sign, told in (("+", "added"), ("-", "removed")):
+        side = [" ".join(line[1:].split()) for line in diff if line.startswith(sign)]
+        if all(any(line in other for other in side) for line in wanted):
+            return told
+    return ""
+
+
+def _file(connection: sqlite3.Connection, path: str, last_id: int) -> File:
+    counts = connection.execute(
+        "SELECT count(*) FILTER (WHERE event = 'PostToolUse' AND tool_name <> 'Read') AS changes, "
+        "count(*) FILTER (WHERE event = 'PostToolUse' AND tool_name = 'Read') AS reads, "
+        "count(*) FILTER (WHERE event = 'PostToolUseFailure') AS failures, count(DISTINCT session_id) AS sessions "
+        "FROM (SELECT event, tool_name, session_id FROM events WHERE file_path = ? ORDER BY id DESC LIMIT ?)",
+        (path, MOST_CHANGES),
+    ).fetchone()
+    last = connection.execute("SELECT at, session_id FROM events WHERE id = ?", (last_id,)).fetchone()
+    name = f"e{last_id}"
+    return File(path=path, last_at=last["at"], last_session_id=last["session_id"], last_name=name, **counts)
+
+
+def _ended(rows: list[Row]) -> list[Row]:
+    """Without the starts of calls that came to an end."""
+    ended = {(row["session_id"], row["tool_use_id"]) for row in rows if row["event"] != "PreToolUse"}
+    return [row for row in rows if row["event"] != "PreToolUse" or (row["session_id"], row["tool_use_id"]) not in ended]
+
+
+def _whole(connection: sqlite3.Connection, lines: Lines, row: Row) -> tuple[Call, str | None, str | None] | None:
+    if not row["is_message"]:
+        event = connection.execute("SELECT * FROM events WHERE id = ?", (row["id"],)).fetchone()
+        return (call_of_events([event]), event["agent_id"], event["prompt_id"]) if event else None
+    block, _ = lines.block(row["id"])
+    if not block:
+        return None
+    result = connection.execute(
+        "SELECT is_error, text FROM messages WHERE tool_use_id = ? AND kind = 'tool_result' AND +session_id = ?",
+        (row["tool_use_id"], row["session_id"]),
+    ).fetchone()
+    outcome = "no result" if result is None else "failed" if result["is_error"] else "ok"
+    error = result["text"] or "" if outcome == "failed" else ""
+    return Call(row["tool_name"], block.get("input", {}), None, outcome, error, None, None), row["agent_id"], None
+
+
+def _prompts(connection: sqlite3.Connection, session_id: str) -> list[Prompt]:
+    """The prompts of a session in the order of time."""
+    # The unary plus keeps SQLite on the index of the session: all prompts of the archive are many more.
+    events = connection.execute(
+        "SELECT id, at, prompt, prompt_id FROM events WHERE session_id = ? AND +event = 'UserPromptSubmit'",
+        (session_id,),
+    )
+    found = [Prompt(f"e{row['id']}", row["at"], row["prompt"] or "", row["prompt_id"]) for row in events]
+    if not found:
+        messages = connection.execute(
+            "SELECT id, at, text, prompt_id FROM messages "
+            "WHERE session_id = ? AND kind = 'prompt' AND agent_id IS NULL",
+            (session_id,),
+        )
+        found = [Prompt(f"m{row['id']}", row["at"] or "", row["text"] or "", row["prompt_id"]) for row in messages]
+    return sorted(found, key=lambda prompt: prompt.at)
+
+
+def _leading(prompts: list[Prompt], at: str, prompt_id: str | None) -> Prompt | None:
+    """The prompt that the event names, else the last one before it."""
+    named = next((prompt for prompt in prompts if prompt_id and prompt.prompt_id == prompt_id), None)
+    position = bisect.bisect_right([prompt.at for prompt in prompts], at)
+    return named or (prompts[position - 1] if position else None)
+
+
+# --- What the search index knows --------------------------------------------------------------------------------------
+
+
+_ONLY_CALLS = f'tags : "{words.tag("event", "tool_use")}"'
+
+
+def _tagged(tools: Iterable[str]) -> str:
+    """Calls of these tools."""
+    return "tags : (" + " OR ".join(f'"{words.tag("tool", name)}"' for name in tools) + ")"
+
+
+def _messages(connection: sqlite3.Connection, expression: str, limit: int) -> list[Row]:
+    return connection.execute(
+        "SELECT messages.id, at, session_id, agent_id, tool_name, tool_use_id, text "
+        "FROM search.words AS words JOIN search.documents AS documents ON documents.key = words.rowid "
+        "JOIN messages ON messages.id = documents.message_id "
+        "WHERE words MATCH ? AND messages.kind = 'tool_use' ORDER BY words.rowid DESC LIMIT ?",
+        (expression, limit),
+    ).fetchall()
+
+
+def _events(connection: sqlite3.Connection, expression: str) -> list[Row]:
+    rows = connection.execute(
+        "SELECT events.id, at, session_id, agent_id, event, tool_name, tool_use_id, tool_input "
+        "FROM search.words AS words JOIN search.documents AS documents ON documents.key = words.rowid "
+        "JOIN events ON events.id = documents.event_id WHERE words MATCH ? ORDER BY words.rowid DESC LIMIT ?",
+        (expression, MOST_CANDIDATES),
+    ).fetchall()
+    return _ended(rows)
+
+
+def _path_of(row: Row, lines: Lines) -> str:
+    """The file of a call; it stands at the beginning of the input, nearly always."""
+    if path := _path_in(row["text"]):
+        return path
+    block, _ = lines.block(row["id"])
+    return path_of_input((block or {}).get("input"))
+
+
+def _path_in(text: str | None) -> str:
+    match = _PATH_IN_INPUT.search(text or "")
+    return _unquoted(match[1]) if match else ""
+
+
+def _unquoted(text: str) -> str:
+    try:
+        return str(json.loads(text))
+    except ValueError:
+        return ""
+
+
+def _literally(text: str) -> str:
+    return re.sub(r"([\\%_])", r"\\\1", text)

@@ -1,0 +1,99 @@
+"""How many hits a question has, and of what kinds.
+
+Counted are the newest ones up to a limit: so a word that is everywhere costs no more than a rare one.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from contextlib import closing
+from typing import Any, NamedTuple
+
+from sessionlog import reading, search
+from sessionlog.projects import Place
+from sessionlog.search import index, words
+
+Row = dict[str, Any]
+
+LIMIT = 1000
+# Each is a filter too; its values are counted as if it were not set, so that one can choose another.
+KINDS = ("role", "tool", "event", "branch")
+
+
+class Counts(NamedTuple):
+    """What an archive has to say to a question."""
+
+    total: int
+    is_all: bool  # else there are more than were counted
+    values: dict[str, Counter[str]]
+    failed: int
+
+
+def count(place: Place, question: str, filters: search.Filters, limit: int = LIMIT) -> Counts:
+    """The hits of an archive by kind. The index is asked as it is."""
+    groups = words.terms(question)
+    with closing(reading.connect(place)) as archive:
+        index.attach(place, archive)
+        rows, is_all = _newest(archive, groups, filters, limit)
+        values = {}
+        for kind in KINDS:
+            of_kind = rows
+            if getattr(filters, kind):
+                others: dict[str, Any] = {kind: None}
+                of_kind, _ = _newest(archive, groups, filters._replace(**others), limit)
+            values[kind] = Counter(row[kind] for row in of_kind if row[kind])
+    return Counts(len(rows), is_all, values, sum(row["failed"] for row in rows))
+
+
+def _newest(
+    archive: sqlite3.Connection, groups: list[list[words.Term]], filters: search.Filters, limit: int
+) -> tuple[list[Row], bool]:
+    """The newest hits, without their texts, and whether these are all."""
+    expression = words.expression(groups, search.tags(filters))
+    found = archive.execute(_LIGHT, (expression, *search.key_range(filters), limit)).fetchall()
+    is_wanted = search.outside_index(archive, filters)
+    branches: dict[str, str | None] = {}
+    calls = set()
+    rows = []
+    for row in found:
+        call = (row["session_id"], row["tool_use_id"])
+        if row["session_id"] is None or not is_wanted(row) or call in calls:
+            continue
+        if row["tool_use_id"]:
+            calls.add(call)
+        if row["session_id"] not in branches:
+            branches[row["session_id"]] = _branch(archive, row["session_id"])
+        row["branch"] = branches[row["session_id"]]
+        if row["is_message"]:
+            row["role"] = index.role_of_message(row["event"], row["role"])
+        else:
+            row["role"] = index.role_of_event(row["event"], row["tool"])
+            row["failed"] = row["event"] in index.FAILURES
+        rows.append(row)
+    return rows, len(found) < limit
+
+
+def _branch(archive: sqlite3.Connection, session_id: str) -> str | None:
+    row = archive.execute("SELECT git_branch FROM session_facts WHERE session_id = ?", (session_id,)).fetchone()
+    return row["git_branch"] if row else None
+
+
+_LIGHT = """
+SELECT
+    hit.event_id IS NULL AS is_message,
+    coalesce(events.session_id, messages.session_id) AS session_id,
+    coalesce(events.event, messages.kind) AS event,
+    coalesce(events.tool_name, messages.tool_name) AS tool,
+    coalesce(events.tool_use_id, messages.tool_use_id) AS tool_use_id,
+    events.file_path,
+    messages.role,
+    coalesce(messages.is_error, 0) AS failed
+FROM (
+    SELECT event_id, message_id
+    FROM search.words AS words JOIN search.documents AS documents ON documents.key = words.rowid
+    WHERE words MATCH ? AND words.rowid >= ? AND words.rowid < ? ORDER BY words.rowid DESC LIMIT ?
+) AS hit
+LEFT JOIN events ON events.id = hit.event_id
+LEFT JOIN messages ON messages.id = hit.message_id
+"""

@@ -1,0 +1,139 @@
+"""Code in colours, by Pygments: lines of marked words, and the style sheet that goes with them."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable
+from functools import cache, lru_cache
+from typing import Any
+
+from markupsafe import Markup, escape
+
+from sessionlog import terminal
+
+# Longer pieces, and pieces with longer lines, stay plain: colouring them would take longer than reading them.
+COLOURED, LONGEST_LINE = 20_000, 2_000
+# And so do pieces that take longer (s of this thread): some lexers need many seconds for 20 KB of blank lines.
+PATIENCE = 0.06
+
+LIGHT, DARK = "xcode", "github-dark"
+# What stands behind code: plain, added, removed. Colours that are too faint on one of them are made stronger.
+LIGHT_GROUNDS, DARK_GROUNDS = ("#ffffff", "#e6f5ec", "#fdeceb"), ("#1e2024", "#12301f", "#3d1a1a")
+CONTRAST = 4.6
+
+Words = list[tuple[str, str]]  # the class of each piece of a line, and the piece
+
+
+@lru_cache(256)
+def lines(text: str, lexer: Any) -> list[Words]:
+    """The text as lines of coloured words; it must be safe already. Nobody may change what is given back."""
+    plain = text.split("\n")
+    if lexer is None or len(text) > COLOURED or max(map(len, plain)) > LONGEST_LINE:
+        return [[("", line)] for line in plain]
+    found: list[Words] = [[]]
+    end = time.thread_time() + PATIENCE
+    for number, (kind, piece) in enumerate(lexer.get_tokens(text)):
+        if number % 16 == 0 and time.thread_time() > end:
+            break
+        first, *rest = piece.split("\n")
+        name = _class(kind)
+        found[-1].append((name, first))
+        found += [[(name, part)] for part in rest]
+    return found if len(found) == len(plain) else [[("", line)] for line in plain]
+
+
+def html(words: Words) -> Markup:
+    """One line."""
+    made = [f'<span class="{name}">{escape(piece)}</span>' if name else str(escape(piece)) for name, piece in words]
+    return Markup("".join(made))  # noqa: S704 (every piece is escaped, and the names are of Pygments)
+
+
+def block(text: str, lexer: Any) -> Markup:
+    """Several lines."""
+    return Markup("\n").join(map(html, lines(terminal.safe(text), lexer)))
+
+
+def for_file(path: str) -> Any:
+    """What can read this kind of file; None where nobody knows."""
+    name = os.path.basename(path.replace("\\", "/"))[-80:]
+    ending = os.path.splitext(name)[1]
+    return _by_file_name(f"x{ending}" if ending else name)
+
+
+@lru_cache(256)
+def for_language(language: str) -> Any:
+    """What can read this language, as it is called in Markdown."""
+    from pygments.lexers import get_lexer_by_name
+    from pygments.util import ClassNotFound
+
+    try:
+        return get_lexer_by_name(language[:40], stripnl=False, ensurenl=False)
+    except ClassNotFound:
+        return None
+
+
+@lru_cache(256)
+def _by_file_name(name: str) -> Any:
+    from pygments.lexers import get_lexer_for_filename
+    from pygments.util import ClassNotFound
+
+    try:
+        return get_lexer_for_filename(name, stripnl=False, ensurenl=False)
+    except ClassNotFound:
+        return None
+
+
+@cache
+def _class(kind: Any) -> str:
+    from pygments.token import STANDARD_TYPES, Error, Text, Whitespace
+
+    while kind not in STANDARD_TYPES:
+        kind = kind.parent
+    # Pieces of a file are often not well-formed by themselves: nothing is marked as an error.
+    return "" if kind in (Text, Whitespace, Error) else STANDARD_TYPES[kind]
+
+
+# --- The style sheet --------------------------------------------------------------------------------------------------
+
+
+@cache
+def style_sheet() -> str:
+    """The colours of both styles, each where the page is light or dark."""
+    from pygments.styles import get_style_by_name
+    from pygments.token import STANDARD_TYPES, Error, Generic
+
+    light, dark = get_style_by_name(LIGHT), get_style_by_name(DARK)
+    rules = []
+    for kind, name in STANDARD_TYPES.items():
+        if not name or kind is Error or kind in Generic:  # diffs have our own colours
+            continue
+        by_day, by_night = light.style_for_token(kind), dark.style_for_token(kind)
+        colours = (
+            _readable(by_day["color"] or "1f1d1a", LIGHT_GROUNDS),
+            _readable(by_night["color"] or "e7e5e0", DARK_GROUNDS),
+        )
+        more = "font-style:italic" if by_day["italic"] or by_night["italic"] else ""
+        rules.append(f".code .{name}{{color:light-dark({colours[0]},{colours[1]});{more}}}")
+    return "\n".join(rules)
+
+
+def _readable(colour: str, grounds: Iterable[str]) -> str:
+    """The colour, moved away from what is behind it until everybody can read it."""
+    parts = [int(colour[at : at + 2], 16) for at in (0, 2, 4)]
+    behind = [_light(ground) for ground in grounds]
+    away = 0 if max(behind) > 0.5 else 255
+    for _ in range(40):
+        found = "#" + "".join(f"{part:02x}" for part in parts)
+        own = _light(found)
+        if all((max(own, other) + 0.05) / (min(own, other) + 0.05) >= CONTRAST for other in behind):
+            break
+        parts = [round(part + (away - part) * 0.08) for part in parts]
+    return found
+
+
+def _light(colour: str) -> float:
+    """How light a colour is, as WCAG counts it."""
+    shares = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    red, green, blue = (share / 12.92 if share <= 0.03928 else ((share + 0.055) / 1.055) ** 2.4 for share in shares)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue

@@ -1,0 +1,81 @@
+"""Datasette's own pages: descriptions, and links from their cells to our pages."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from markupsafe import Markup
+
+from sessionlog import metadata, terminal
+from sessionlog.web import archives, pages
+
+# A table or view whose rows take longer to count is shown without their number.
+COUNTING_MS = 100
+
+_described: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
+# Tables and views whose `id` is the number of an event.
+_OF_EVENTS = {"event", "prompt", "command", "decision", "old_string", "content", "outcome"}
+
+
+def session(row: Any, value: Any, database: str) -> Markup | None:
+    """A link to a session; where the row is an event or a message, to that moment."""
+    if isinstance(value, dict):  # Datasette has looked up the session
+        value = value["value"]
+    if not isinstance(value, str) or not value:
+        return None
+    moment = _moment(set(row.keys()), row)
+    href = pages.address("session", database, value, at=moment) + (f"#{moment}" if moment else "")
+    return Markup('<a href="{}">{}</a>').format(href, terminal.one_line(value, 40))
+
+
+def _moment(columns: set[str], row: Any) -> str:
+    if "id" not in columns or not isinstance(row["id"], int):
+        return ""
+    if "transcript_id" in columns and "line" in columns:
+        return f"m{row['id']}"
+    return f"e{row['id']}" if columns & _OF_EVENTS else ""
+
+
+def described(datasette: Any, key: str | None, database: str | None) -> dict[str, Any]:
+    """What datasette-metadata.yml says of archives of any name.
+
+    Datasette asks hundreds of times for a page, and copies what it gets: it gets no more than the key that it asks for.
+    """
+    known = _described.get(datasette)
+    names = set(archives.of(datasette))
+    if known is None or set(known) != names:
+        known = _described[datasette] = metadata.for_datasette(names)["databases"]
+    if key in (None, "databases"):
+        return {"databases": known}
+    if database is None or database not in known:
+        return {}
+    if key == "queries":
+        return {"databases": {database: {"queries": known[database]["queries"]}}}
+    if key == "tables":
+        return {"databases": {database: {"tables": _choices(known[database]["tables"])}}}
+    return {}
+
+
+def _choices(tables: dict[str, Any]) -> dict[str, Any]:
+    """The tables without what is only to be read."""
+    left_out = ("description", "columns")
+    return {name: {key: value for key, value in table.items() if key not in left_out} for name, table in tables.items()}
+
+
+def limit_counts(datasette: Any) -> None:
+    """Datasette counts all rows before it shows the first ones, and for as long as a query may take: not here."""
+    for name in archives.of(datasette):
+        database = datasette.databases[name]
+        database.execute = _with_short_counts(database.execute)
+
+
+def _with_short_counts(execute: Any) -> Any:
+    @functools.wraps(execute)
+    async def limited(sql: str, params: Any = None, truncate: bool = False, **more: Any) -> Any:
+        if not truncate and sql.startswith("select count(*) from "):  # a query that somebody typed is truncated
+            more.setdefault("custom_time_limit", COUNTING_MS)
+        return await execute(sql, params, truncate, **more)
+
+    return limited

@@ -1,0 +1,57 @@
+"""What models write, as HTML: Markdown without HTML of its own, code in colours, then through a sanitiser."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import nh3
+from markupsafe import Markup
+
+from sessionlog import terminal
+from sessionlog.export import inert
+from sessionlog.web import code
+
+TAGS = {
+    *("p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "ul", "ol", "li", "pre"),
+    *("table", "thead", "tbody", "tr", "th", "td", "strong", "em", "s", "code", "span", "a"),
+}
+# Longer texts are shown as they came: some that are made for it take the parser seconds.
+RENDERED = 30_000
+
+
+def html(text: str) -> Markup | None:
+    """The text as HTML; None if it is too long for that."""
+    if len(text) > RENDERED:
+        return None
+    rendered = _renderer().render(terminal.safe(text))
+    clean = nh3.clean(
+        rendered,
+        tags=TAGS,
+        attributes={"a": {"href"}, "span": {"class"}, "pre": {"class"}, "ol": {"start"}},
+        url_schemes={"http", "https", "mailto"},
+        link_rel="noopener noreferrer nofollow",
+    )
+    return Markup(clean)  # noqa: S704 (a sanitiser made it)
+
+
+@cache
+def _renderer() -> Any:
+    """Markdown without images: nothing is loaded. Headings begin below those of the page."""
+    parser = inert.parser().disable("image")
+
+    def fence(self: Any, tokens: Any, index: int, options: Any, env: Any) -> str:
+        language = (tokens[index].info or "").split(maxsplit=1)
+        coloured = code.block(tokens[index].content.rstrip("\n"), code.for_language(language[0]) if language else None)
+        return f'<pre class="code">{coloured}</pre>\n'
+
+    def heading(self: Any, tokens: Any, index: int, options: Any, env: Any) -> str:
+        tokens[index].tag = f"h{min(int(tokens[index].tag[1]) + 2, 6)}"
+        rendered: str = self.renderToken(tokens, index, options, env)
+        return rendered
+
+    for name in ("fence", "code_block"):
+        parser.add_render_rule(name, fence)
+    for name in ("heading_open", "heading_close"):
+        parser.add_render_rule(name, heading)
+    return parser

@@ -1,0 +1,374 @@
+"""Which part of a session a page shows: filters, a window of blocks, the outline of prompts, a map of the whole."""
+
+from __future__ import annotations
+
+import sqlite3
+import zlib
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from typing import Any, NamedTuple
+
+from sessionlog import course, terminal
+from sessionlog.course import Agent, Course, Item
+from sessionlog.timeline import Entry
+from sessionlog.web import entries
+from sessionlog.web.choice import Choice
+from sessionlog.web.entries import Shown
+from sessionlog.when import archive_text, moment
+
+# Entries that come at once, and how many of them before the moment that was asked for.
+WINDOW, BEFORE = 60, 16
+# At most: calls in one block, entries of a sub-agent, prompts in the outline, bars of the map, blocks that are new to a
+# page that is watched.
+CALLS, AGENT, PROMPTS, BARS, NEWEST = 24, 30, 2_000, 160, 120
+# A session is live for so long (s) after its last event; so long if it said that it ended.
+LIVE, ENDED = 900, 20
+# A pause (s) that is worth a word.
+PAUSE = 300
+
+WAITING = ("no result", "denied or not answered")  # or it may still come
+
+KINDS = {
+    "prompt": "Prompts",
+    "answer": "Answers",
+    "thinking": "Thinking",
+    "tool": "Tools",
+    "permission": "Permissions",
+    "sub-agent": "Sub-agents",
+    "failure": "Failures of the model",
+    "review": "Reviews",
+    "command": "Commands",
+    "compaction": "Compactions",
+    "notice": "Notices",
+    "start": "Starts",
+    "end": "Ends",
+    "event": "Other events",
+    "bookkeeping": "Bookkeeping",
+}
+
+
+@dataclass
+class Block:
+    """What stands together: one entry, calls that follow each other, or all that a sub-agent did."""
+
+    kind: str  # one, calls, agent
+    items: list[Item]
+    agent: Agent | None = None
+    # For the template:
+    entries: list[Shown] = field(default_factory=list)
+    pause: str = ""
+    day: str = ""
+    is_open: bool = False
+    left_out: int = 0
+    is_running: bool = False
+    headline: str = ""
+    trouble: int = 0
+
+    @property
+    def runs(self) -> list[list[Shown]]:
+        """What stands in the block of a sub-agent, calls that follow each other together; its start says nothing."""
+        found: list[list[Shown]] = []
+        for entry in self.entries:
+            if entry.kind == "sub-agent" and not entry.parts:
+                continue
+            if entry.kind == "tool" and found and found[-1][0].kind == "tool":
+                found[-1].append(entry)
+            else:
+                found.append([entry])
+        return found
+
+    @property
+    def anchors(self) -> list[str]:
+        """What a link may call the block of a sub-agent, but for its id: its start and its end are not shown apart."""
+        hidden = [entry for entry in self.entries if entry.kind == "sub-agent" and not entry.parts]
+        names = [name for entry in hidden for name in (entry.name, *entry.anchors)]
+        return [name for name in names if name != self.name]
+
+    @property
+    def name(self) -> str:
+        return self.items[0].name
+
+    @property
+    def number(self) -> int:
+        return self.items[0].number
+
+    @property
+    def version(self) -> str:
+        """Changes whenever the block looks different."""
+        told = repr([(item.names, item.outcome) for item in self.items]) + str(self.is_running)
+        return f"{zlib.crc32(told.encode('utf-8', 'replace')):x}"
+
+    @property
+    def height(self) -> int:
+        """About how tall it will be, in steps of 100 pixels: a browser that has not painted it yet goes by this."""
+        shown = self.entries if self.kind != "agent" or self.is_open else []
+        return min(30, 1 + sum(entry.height for entry in shown) // 100)
+
+    @property
+    def took(self) -> str:
+        return terminal.duration(1000 * _seconds(self.items[0].at, self.items[-1].at))
+
+
+class Window(NamedTuple):
+    """Blocks to show, and the names to ask for what comes before and after them."""
+
+    blocks: list[Block]
+    before: str
+    after: str
+    target: str
+    prompt: str  # the prompt before the first block: whose turn it is in
+
+
+class Chip(NamedTuple):
+    """A filter that can be switched on and off."""
+
+    label: str
+    number: int
+    query: str
+    is_on: bool
+    kind: str
+
+
+@dataclass
+class Prompt:
+    """A line of the outline."""
+
+    name: str
+    at: str
+    words: str
+    calls: int = 0
+    trouble: int = 0
+    first_trouble: str = ""
+
+
+class Bar(NamedTuple):
+    """A part of the map: where it is, what happened most, what went wrong."""
+
+    x: float
+    width: float
+    kind: str
+    name: str
+    title: str
+
+
+def is_live(session: dict[str, Any]) -> bool:
+    """Whether more may come at any moment."""
+    past = _seconds(session["last_at"], archive_text(datetime.now(timezone.utc)))
+    return past < (ENDED if session["ended_at"] else LIVE)
+
+
+class View:
+    """A session seen through a choice."""
+
+    def __init__(self, connection: sqlite3.Connection, session: dict[str, Any], whole: Course, choice: Choice) -> None:
+        self.connection = connection
+        self.session = session
+        self.course = whole
+        self.choice = choice
+        self.target = whole.by_name.get(choice.at)
+        self.agent = whole.agents.get(choice.agent)
+        self.is_live = is_live(session)
+        self._turn = whole.turn
+        self.blocks = list(self._gathered(self._wanted()))
+
+    @property
+    def count(self) -> int:
+        """How many entries there are to see."""
+        return sum(len(block.items) for block in self.blocks)
+
+    def is_trouble(self, item: Item) -> bool:
+        """Whether something went wrong; what still waits for its result has not yet."""
+        return item.is_trouble and not (item.outcome in WAITING and self._is_running(item))
+
+    def window(self) -> Window:
+        """The blocks around the moment, before or after a name, at the end, else the first ones."""
+        numbers = [block.number for block in self.blocks]
+        if item := self.course.by_name.get(self.choice.before):
+            end = bisect_left(numbers, item.number)
+            return self._window(self._back(end, WINDOW), end)
+        if item := self.course.by_name.get(self.choice.after):
+            start = bisect_left(numbers, item.number + 1)
+            return self._window(start, self._forth(start, WINDOW))
+        if self.choice.end:
+            return self._window(self._back(len(numbers), WINDOW), len(numbers))
+        at = self._place_of_target(numbers)
+        start = self._back(at, BEFORE)
+        return self._window(start, self._forth(start, WINDOW) if at == 0 else self._forth(at, WINDOW - BEFORE))
+
+    def newest(self) -> Window:
+        """All blocks from the one with the name `after` on: what may have changed, and what is new."""
+        item = self.course.by_name.get(self.choice.after)
+        start = bisect_left([block.number for block in self.blocks], item.number) if item else 0
+        return self._window(start, min(len(self.blocks), start + NEWEST))
+
+    def outline(self) -> list[Prompt]:
+        """All prompts of the session, and what followed each."""
+        found: list[Prompt] = []
+        for item in self.course.items:
+            if item.kind == "prompt" and not item.agent_id:
+                if len(found) == PROMPTS:
+                    break
+                said = terminal.one_line(entries.without_tags(course.words(self.connection, item, 300)), 120)
+                found.append(Prompt(item.name, item.at, said))
+            elif found and not item.minor:
+                found[-1].calls += item.kind == "tool"
+                if self.is_trouble(item):
+                    found[-1].trouble += 1
+                    found[-1].first_trouble = found[-1].first_trouble or item.name
+        return found
+
+    def chips(self) -> dict[str, list[Chip]]:
+        """The filters: each is a link to the same page with the filter on or off."""
+        choice = self.choice
+        kinds = Counter("bookkeeping" if item.minor else item.kind for item in self.course.items)
+        tools = Counter(item.title for item in self.course.items if item.kind == "tool")
+        trouble = sum(self.is_trouble(item) for item in self.course.items if not item.minor)
+
+        def kind(name: str) -> Chip:
+            query = choice.query(kinds=choice.kinds ^ {name}, focused=False)
+            return Chip(KINDS.get(name, name), kinds[name], query, name in choice.kinds, name)
+
+        def tool(name: str, count: int) -> Chip:
+            query = choice.query(tools=choice.tools ^ {name}, focused=False)
+            return Chip(name or "tool", count, query, name in choice.tools, "tool")
+
+        focused = choice.query(kinds=frozenset(), tools=frozenset(), trouble=False, focused=not choice.focused)
+        went_wrong = choice.query(trouble=not choice.trouble, focused=False)
+        return {
+            "modes": [
+                Chip("Everything", 0, Choice(agent=choice.agent).query(), not choice.is_filtered, ""),
+                Chip("Focused", 0, focused, choice.focused, "focused"),
+                Chip("Went wrong", trouble, went_wrong, choice.trouble, "trouble"),
+            ],
+            "kinds": [kind(name) for name in KINDS if kinds[name]],
+            "tools": [tool(name, count) for name, count in tools.most_common(24)],
+        }
+
+    def minimap(self) -> list[Bar]:
+        """The session from left to right; where it went wrong, and where prompts are."""
+        items = [item for item in self.course.items if not item.minor]
+        bars = []
+        count = min(BARS, len(items))
+        for number in range(count):
+            some = items[number * len(items) // count : (number + 1) * len(items) // count]
+            bad = [item for item in some if self.is_trouble(item)]
+            prompt = next((item for item in some if item.kind == "prompt"), None)
+            most = Counter(item.kind for item in some).most_common(1)[0][0]
+            first = bad[0] if bad else prompt or some[0]
+            told = f"{len(bad)} went wrong, " if bad else ""
+            title = f"{terminal.local_time(first.at, '%H:%M')}: {told}{terminal.counted(len(some), 'thing')}"
+            name = "bad" if bad else "prompt" if prompt else most
+            bars.append(Bar(number * 1000 / count, 1000 / count, name, first.name, title))
+        return bars
+
+    # --- Blocks -------------------------------------------------------------------------------------------------------
+
+    def _wanted(self) -> list[Item]:
+        items = self.agent.items if self.agent else self.course.items
+        return [item for item in items if item is self.target or self.choice.wants(item, self.is_trouble(item))]
+
+    def _gathered(self, items: list[Item]) -> Iterable[Block]:
+        """One block for each sub-agent, where it began, and one for calls without anything between them."""
+        of_agents: dict[str, list[Item]] = {}
+        if not self.agent:
+            for item in items:
+                if item.agent_id:
+                    of_agents.setdefault(item.agent_id, []).append(item)
+        run: list[Item] = []
+        for item in items:
+            if item.agent_id in of_agents and of_agents[item.agent_id][0] is not item:
+                continue
+            in_run = item.kind == "tool" and item.agent_id not in of_agents
+            if run and (not in_run or len(run) == CALLS):
+                yield Block("calls", run)
+                run = []
+            if in_run:
+                run.append(item)
+            elif item.agent_id in of_agents:
+                yield Block("agent", of_agents[item.agent_id], self.course.agents[item.agent_id])
+            else:
+                yield Block("one", [item])
+        if run:
+            yield Block("calls", run)
+
+    def _place_of_target(self, numbers: list[int]) -> int:
+        if self.target is None:
+            return 0
+        for at, block in enumerate(self.blocks):
+            if any(item is self.target for item in block.items):
+                return at
+        return max(0, min(bisect_left(numbers, self.target.number), len(numbers) - 1))
+
+    def _back(self, end: int, weight: int) -> int:
+        while end > 0 and weight > 0:
+            end -= 1
+            weight -= min(len(self.blocks[end].items), AGENT)
+        return end
+
+    def _forth(self, start: int, weight: int) -> int:
+        while start < len(self.blocks) and weight > 0:
+            weight -= min(len(self.blocks[start].items), AGENT)
+            start += 1
+        return start
+
+    def _window(self, start: int, end: int) -> Window:
+        blocks = self.blocks[start:end]
+        previous = self.blocks[start - 1].items[-1].at if start else ""
+        for block in blocks:
+            self._fill(block, previous)
+            previous = max(previous, block.items[-1].at)
+        before = blocks[0].name if blocks and start > 0 else ""
+        after = blocks[-1].name if blocks and end < len(self.blocks) else ""
+        prompt = ""
+        if before:
+            turn = self.course.items[: blocks[0].number]
+            prompt = next((item.name for item in reversed(turn) if item.kind == "prompt" and not item.agent_id), "")
+        return Window(blocks, before, after, self.target.name if self.target else "", prompt)
+
+    def _fill(self, block: Block, previous: str) -> None:
+        """Everything that the template needs to know."""
+        items = block.items
+        if block.kind == "agent" and len(items) > AGENT:
+            at = next((number for number, item in enumerate(items) if item is self.target), 0)
+            first = max(0, min(at - AGENT // 2, len(items) - AGENT))
+            items = items[first : first + AGENT]
+            block.left_out = len(block.items) - len(items)
+        loaded = course.load(self.connection, self.session["session_id"], items)
+        block.entries = [
+            entries.shown(self._at_home(entry), item, self._is_running(item))
+            for entry, item in zip(loaded, items, strict=True)
+        ]
+        if block.agent:
+            said = next((item for item in reversed(block.agent.items) if item.title == "SubagentStop"), None)
+            told = block.agent.description or (course.words(self.connection, said, 300) if said else "")
+            block.headline = terminal.one_line(told, 160)
+            block.trouble = sum(self.is_trouble(item) for item in block.agent.items)
+        block.is_open = block.kind == "agent" and any(item is self.target for item in block.items)
+        block.is_running = self.is_live and (
+            (block.agent is not None and not block.agent.stopped and block.number >= self._turn)
+            or any(entry.state == "open" for entry in block.entries)
+        )
+        if previous:
+            pause = _seconds(previous, block.items[0].at)
+            block.pause = f"{terminal.duration(1000 * pause)} later" if pause >= PAUSE else ""
+        day = terminal.local_time(block.items[0].at, "%A, %d %B %Y")
+        block.day = day if not previous or terminal.local_time(previous, "%A, %d %B %Y") != day else ""
+
+    def _at_home(self, entry: Entry) -> Entry:
+        """A transcript does not say where a call was made: in the session's folder, as far as one knows."""
+        if entry.call is None or entry.call.cwd:
+            return entry
+        return entry._replace(call=entry.call._replace(cwd=self.session["cwd"]))
+
+    def _is_running(self, item: Item) -> bool:
+        return self.is_live and not self.session["ended_at"] and item.number >= self._turn
+
+
+def _seconds(start: str, end: str) -> float:
+    try:
+        return (moment(end) - moment(start)).total_seconds()
+    except (ValueError, TypeError, OverflowError):  # a transcript may say anything
+        return 0

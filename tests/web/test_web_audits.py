@@ -1,0 +1,80 @@
+"""The page of audits: the questions of datasette-metadata.yml and their answers."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+from archives import bash, event, store
+from browsing import Open, Serve
+
+from sessionlog import metadata, projects
+from sessionlog.projects import Place
+
+
+@pytest.fixture
+def address(place: Place, tmp_path: Path, serve: Serve) -> str:
+    store(
+        place,
+        event("UserPromptSubmit", prompt="clean up"),
+        bash("rm -rf build # <script>alert(1)</script>\u202e"),
+        bash("git push --force"),
+        bash("ls"),
+    )
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    store(projects.place(str(folder)), bash("sudo rm -rf /opt/x", "s9"))
+    return serve("--all")
+
+
+def test_a_question_is_asked_and_its_rows_lead_to_their_moments(address: str, place: Place, visit: Open) -> None:
+    page = visit(f"{address}-/audits")
+    assert page.locator("[data-count]").count() == len(metadata.queries())
+    page.locator("[data-count=dangerous-commands].bad").wait_for()
+    assert page.locator("[data-count=dangerous-commands]").inner_text() == "3"
+    assert page.locator("[data-count=secrets].good").inner_text() == "0"
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/-/audits/dangerous-commands")
+    assert page.locator("tbody tr").count() == 3
+    assert page.locator("main script").count() == 0 and "\u202e" not in page.content()
+    page.locator("select[name=project]").select_option(place.name)
+    page.wait_for_url("**project=**")
+    rows = page.locator("tbody tr")
+    assert rows.count() == 2
+    link = rows.filter(has_text="git push").locator("a").first
+    assert link.get_attribute("href") == f"/-/session/{place.name}/s1?at=e3#e3"
+
+    page.get_by_text(place.project.rpartition("/")[2], exact=False).last.wait_for()
+    page.locator(".exports a[href*='sql=']").click()
+    page.wait_for_url(f"**/{place.name}?sql=**")
+    assert "git push" in page.locator("table.rows-and-columns").inner_text()
+    assert "MATERIALIZED" in page.locator(".CodeMirror").inner_text()
+
+    page.goto(f"{address}-/audits/dangerous-commands?since=2026-12-01")
+    assert "Nothing found" in page.locator("main").inner_text()
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{address}-/audits/dangerous-commands")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_csv_and_json_hold_all_rows(address: str, place: Place) -> None:
+    with urlopen(f"{address}-/audits/dangerous-commands.csv?project={place.name}") as response:
+        assert "attachment" in response.headers["Content-Disposition"]
+        rows = list(csv.DictReader(io.StringIO(response.read().decode(), newline="")))
+    assert sorted(row["command"] for row in rows) == [
+        "git push --force",
+        "rm -rf build # <script>alert(1)</script>\u202e",
+    ]
+    with urlopen(f"{address}-/audits/dangerous-commands.json") as response:
+        assert len(json.loads(response.read())) == 3
+
+
+def test_every_question_has_a_page(address: str) -> None:
+    for name in metadata.queries():
+        with urlopen(f"{address}-/audits/{name}") as response:
+            assert metadata.queries()[name].title.split(",")[0] in response.read().decode()

@@ -1,0 +1,115 @@
+"""The page of files: what was touched, every change of a file, and why a line is where it is."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+from urllib.parse import quote
+
+from archives import call, event, store
+from browsing import Open, Serve
+
+from sessionlog import files, reading, transcripts
+from sessionlog.projects import Place
+from sessionlog.search import index
+from tests import transcript_files as made
+
+HOSTILE = "/w/<img src=x onerror=alert(1)>\u202e.py"
+
+
+def fill(place: Place) -> None:
+    cart = f"{place.project}/src/cart.py"
+    store(
+        place,
+        event("UserPromptSubmit", prompt="请修复折扣计算", prompt_id="p1"),
+        call("Read", file_path=cart),
+        call("Edit", file_path=cart, old_string="    return total", new_string="    return total - discount(total)"),
+        event("UserPromptSubmit", prompt="And round it", prompt_id="p2"),
+        call(
+            "Edit",
+            file_path=cart,
+            old_string="    return total - discount(total)",
+            new_string="    return round(total - discount(total), 2)",
+        ),
+        call("Edit", name="PostToolUseFailure", file_path=cart, old_string="nowhere", new_string="x")
+        | {"error": "String to replace not found"},
+        call("Write", "s2", file_path=HOSTILE, content="<script>alert(2)</script>\nimport os"),
+        call("NotebookEdit", "s2", notebook_path="/w/a.ipynb", new_source="print(total)"),
+    )
+
+
+def test_a_file_and_a_line_of_it(place: Place, serve: Serve, visit: Open) -> None:
+    fill(place)
+    address = serve("--all")
+    page = visit(f"{address}-/files")
+    assert page.locator("td.path").all_inner_texts()[1] == "src/cart.py", "the newest first, within the project"
+    row = page.locator("tbody tr").nth(1).locator("td").all_inner_texts()
+    assert row[1:5] == ["2", "1", "1", "1"]
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**path=**")
+    assert page.locator("h1").inner_text() == "src/cart.py"
+    changes = page.locator(".change-of-file")
+    assert changes.count() == 3
+    assert changes.nth(0).locator(".badge.bad").inner_text() == "failed"
+    assert "And round it" in changes.nth(1).inner_text() and "请修复折扣计算" in changes.nth(2).inner_text()
+    assert changes.nth(2).locator(".prompt a").get_attribute("href") == f"/-/session/{place.name}/s1?at=e1#e1"
+    assert changes.nth(2).locator(".add").inner_text().endswith("return total - discount(total)")
+
+    page.locator("#line").fill("return total - discount(total)")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**line=**")
+    told = page.locator(".change-of-file header p:last-child > span:first-child").all_inner_texts()
+    assert told == ["removed the line", "added the line"]
+
+    page.goto(f"{address}-/files?name=cart")
+    assert page.locator("tbody tr").count() == 1
+    page.goto(f"{address}-/files?name={quote('%_')}")
+    assert "No file has" in page.locator("main").inner_text()
+    page.goto(f"{address}-/files?line={quote('});')}")
+    assert "No recorded edit has this line" in page.locator("main").inner_text()
+
+
+def test_hostile_names_and_contents_are_only_shown(place: Place, serve: Serve, visit: Open) -> None:
+    fill(place)
+    address = serve("--all")
+    page = visit(f"{address}-/files", phone=True)
+    assert page.locator("tbody tr").count() == 2
+    assert "\u202e" not in page.content()
+    page.locator("td.path a").first.click()
+    page.wait_for_url("**path=**")
+    assert "<script>alert(2)</script>" in page.locator(".diff").inner_text()
+    assert page.locator("main script, main img").count() == 0
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.goto(f"{address}-/files?line={quote('<script>alert(2)</script>')}")
+    assert page.locator(".change-of-file").count() == 1
+
+
+def test_what_has_no_column_for_its_file_is_found_by_the_index(place: Place) -> None:
+    fill(place)
+    with closing(reading.connect(place)) as archive:
+        index.catch_up(place, archive)
+        assert files.history(archive, "/w/a.ipynb", indexed=False) == []
+        index.attach(place, archive)
+        (row,) = files.history(archive, "/w/a.ipynb", indexed=True)
+        (change,) = files.changes(archive, [row])
+        assert change.call.input["new_source"] == "print(total)"
+        found, is_all = files.of_line(archive, "print(total)")
+        assert [what for what, _ in found] == ["added"] and is_all
+        assert files.of_line(archive, "print(total)", path="/w/other.py") == ([], True)
+
+
+def test_sessions_that_no_hook_saw_count_too(home: Path) -> None:
+    made.recorded(home)
+    transcripts.run()
+    with closing(reading.connect(made.shop())) as archive:
+        index.catch_up(made.shop(), archive)
+        index.attach(made.shop(), archive)
+        listed = {file.path: file for file in files.only_in_transcripts(archive)}
+        assert listed["/home/dev/shop/hello.py"].changes == 3
+        changes = list(files.changes(archive, files.history(archive, "/home/dev/shop/hello.py", indexed=True)))
+        assert [change.call.name for change in changes] == ["Edit", "Edit", "Write"]
+        assert all(change.name.startswith("m") and change.prompt for change in changes)
+        found, _ = files.of_line(archive, "x = 1")
+        assert [what for what, _ in found] == ["removed", "added"]

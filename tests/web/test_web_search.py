@@ -1,0 +1,217 @@
+"""The page that searches all projects."""
+
+from __future__ import annotations
+
+import http.client
+import re
+import sqlite3
+import time
+from contextlib import closing
+from pathlib import Path
+from urllib.parse import quote, urlsplit
+
+import pytest
+from archives import bash, call, event, store
+from browsing import Open, Serve
+
+from sessionlog import projects, reading, search
+from sessionlog.projects import Place
+from sessionlog.search import facets, index, scanning
+
+HOSTILE = '<script>alert(1)</script><img src=x onerror=alert(2)>\x1b[31m\u202eevil "折扣"'
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Place:
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    return projects.place(str(folder))
+
+
+def fill(place: Place, other: Place) -> None:
+    store(
+        place,
+        event("UserPromptSubmit", prompt="请修复购物车的折扣计算", prompt_id="p1"),
+        bash("grep 折扣 cart.py"),
+        bash("grep 折扣 missing.py", name="PostToolUseFailure") | {"error": "Exit code 2\n折扣: no such file"},
+        call("Edit", file_path="/w/cart.py", old_string="a", new_string="# 折扣\nb"),
+        event("Stop", last_assistant_message="折扣 is right now"),
+        event("UserPromptSubmit", "s2", prompt=f"{HOSTILE} nothing else"),
+    )
+    store(other, event("UserPromptSubmit", "s3", prompt="another 折扣 elsewhere"))
+
+
+def test_find_filter_and_open_with_the_keyboard(place: Place, other: Place, serve: Serve, visit: Open) -> None:
+    fill(place, other)
+    address = serve("--all")
+    page = visit(f"{address}-/search")
+    page.keyboard.type("折扣")  # the box has the focus
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/-/search?q=*")
+    assert page.locator("h1").inner_text() == "7 hits"
+    assert page.locator(".snippet mark").first.inner_text() == "折扣"
+    assert page.locator(".hits h2").all_inner_texts() != []
+
+    # The moment of a hit is in its address.
+    prompt = page.locator(".hit", has=page.locator(".word.prompt", has_text="prompt")).filter(has_text="购物车")
+    assert prompt.get_attribute("href") == f"/-/session/{place.name}/s1?at=e1#e1"
+
+    # Facets: counts, one click sets, another removes.
+    tools = page.locator("[data-facet=tool]")
+    assert tools.locator("li").all_inner_texts() == ["Bash\n2", "Edit\n1"]
+    tools.get_by_text("Bash").click()
+    page.wait_for_url("**tool=Bash**")
+    assert page.locator(".hit").count() == 2
+    assert page.locator("[data-facet=tool]").locator("li").count() == 2, "the others can still be chosen"
+    page.get_by_label("Only what failed").check()
+    page.wait_for_url("**failed=1**")
+    assert page.locator(".hit .badge.bad").count() == page.locator(".hit").count() == 1
+    page.locator("aside .set a").click()
+    page.wait_for_url(lambda url: "tool=" not in url and "failed=1" in url)
+
+    # One project, then one session.
+    page.goto(f"{address}-/search?q={quote('折扣')}&project={other.name}")
+    assert page.locator("h1").inner_text() == "1 hit"
+    page.goto(f"{address}-/search?q={quote('折扣')}")
+    page.locator("h1").wait_for()
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    second = page.locator(".hit").nth(1).get_attribute("href")
+    assert page.evaluate("document.activeElement.getAttribute('href')") == second
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/-/session/**")
+    assert page.url.endswith(str(second))
+
+
+QUESTIONS = [
+    '"',
+    "a OR",
+    "*",
+    "-",
+    "NEAR(",
+    "{}:",
+    "a" * 5000,
+    "(",
+    "^x",
+    HOSTILE,
+    "𠮷",
+    "%",
+    "\u202e",
+    "said : x",
+    "- - OR OR",
+]
+
+
+def test_any_text_is_a_question(place: Place, other: Place, serve: Serve, visit: Open) -> None:
+    fill(place, other)
+    address = serve("--all")
+    parts = urlsplit(address)
+    assert parts.hostname
+    for question in QUESTIONS:
+        for more in ("", "&sort=best", "&tool=%22&role=x&file=[&branch=%27&before=9-x&failed=1"):
+            connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=20)
+            connection.request("GET", f"/-/search?q={quote(question)}{more}")
+            response = connection.getresponse()
+            body = response.read().decode()
+            connection.close()
+            assert response.status == 200, question
+            assert "<script>alert" not in body and "<img src=x" not in body
+    page = visit(f"{address}-/search?q=evil", phone=True)
+    assert page.locator(".hit").count() == 1
+    assert "\u202e" not in page.content() and "\\u202e" in page.locator(".snippet").inner_text()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.goto(f"{address}-/search?q=x&since=yesteryear")
+    assert "is no time" in page.locator("main").inner_text()
+
+
+def test_more_hits_than_a_page_holds(place: Place, serve: Serve, visit: Open) -> None:
+    store(place, *(event("UserPromptSubmit", f"s{number % 3}", prompt=f"word {number}") for number in range(70)))
+    page = visit(f"{serve('--all')}-/search?q=word")
+    seen = []
+    while True:
+        seen += page.locator(".snippet").all_inner_texts()
+        older = page.get_by_text("Older hits")
+        if not older.count():
+            break
+        older.click()
+        page.wait_for_load_state()
+    assert sorted(seen) == sorted(f"word {number}" for number in range(70))
+
+
+def test_an_index_that_is_behind_answers_and_goes_on(place: Place, serve: Serve, visit: Open) -> None:
+    store(place, event("UserPromptSubmit", prompt="early bird"))
+    with closing(reading.connect(place)) as archive:
+        index.catch_up(place, archive)
+    store(place, *(event("UserPromptSubmit", "s2", prompt=f"late bird {number}") for number in range(20)))
+    with closing(sqlite3.connect(index.path_of(place), isolation_level=None)) as held:
+        held.execute("BEGIN IMMEDIATE")  # the server can read the index, and not go on with it
+        page = visit(f"{serve('--all')}-/search?q=bird")
+        assert "of 20 events" in page.locator("[data-later]").inner_text()
+        assert page.locator("mark").all_inner_texts() == ["bird"]
+        held.execute("ROLLBACK")
+    page.get_by_text("21 hits").wait_for()
+    assert page.locator("[data-later]").count() == 0
+
+
+def test_exact_text_and_regular_expressions(place: Place, serve: Serve, visit: Open) -> None:
+    store(place, bash("echo '});'"), event("UserPromptSubmit", prompt='say "});" 折扣'), bash("ls"))
+    address = serve("--all")
+    page = visit(f"{address}-/search?q={quote('});')}")  # signs alone are looked for as they are
+    page.get_by_text("2 hits").wait_for()
+    assert page.locator("mark").all_inner_texts() == ["});", "});"]
+    page.goto(f"{address}-/search?mode=regex&q={quote('^l.$')}")
+    page.get_by_text("1 hit").wait_for()
+    page.goto(f"{address}-/search?mode=regex&q={quote('(')}")
+    page.get_by_text("is not a regular expression").wait_for()
+
+
+def test_a_look_at_everything_ends_in_time_and_can_be_gone_on_with(place: Place) -> None:
+    store(place, *(bash(f"echo needle{number}" if number % 2 else "ls") for number in range(50)))
+    store(place, event("UserPromptSubmit", prompt="a" * 40 + "b"))
+    seen, position = [], scanning.START
+    while True:
+        found = scanning.look(place, "needle", False, search.Filters(), position, 10, 60)
+        seen += [hit.row["id"] for hit in found.hits]
+        if found.position is None:
+            break
+        position = found.position
+    assert seen == sorted(range(2, 51, 2), reverse=True)
+    assert len(scanning.look(place, r"needle\d", True, search.Filters(tool="Bash"), scanning.START, 99, 60).hits) == 25
+    started = time.monotonic()
+    found = scanning.look(place, "(a+)+$", True, search.Filters(), scanning.START, 10, 1)
+    assert found.hits == [] and found.position == scanning.START
+    assert time.monotonic() - started < 30, "by itself it would take years"
+
+
+def test_counts_are_bounded_and_leave_the_choice(place: Place) -> None:
+    store(place, *(bash(f"echo word {number}") for number in range(30)))
+    store(
+        place,
+        call("Edit", file_path="/a.py", old_string="word", new_string="x"),
+        event("UserPromptSubmit", prompt="word"),
+    )
+    with closing(reading.connect(place)) as archive:
+        index.catch_up(place, archive)
+    counts = facets.count(place, "word", search.Filters())
+    assert (counts.total, counts.is_all, counts.failed) == (32, True, 0)
+    assert counts.values["tool"] == {"Bash": 30, "Edit": 1}
+    assert counts.values["role"] == {"tool": 31, "user": 1}
+    only = facets.count(place, "word", search.Filters(tool="Edit"))
+    assert only.total == 1 and only.values["tool"] == {"Bash": 30, "Edit": 1}
+    some = facets.count(place, "word", search.Filters(), limit=10)
+    assert (some.total, some.is_all) == (10, False)
+
+
+def test_words_that_are_everywhere_are_sorted_by_where_they_stand(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "WEIGHED", 3)
+    store(
+        place,
+        event("UserPromptSubmit", prompt="word in a prompt"),
+        bash("echo word"),
+        *(call("Edit", file_path="/a.py", old_string="word", new_string=str(number)) for number in range(5)),
+    )
+    hits = list(search.find(place, "word", best_first=True))
+    assert [hit.field for hit in hits] == ["said", "input", *["code"] * 5]
+    assert re.fullmatch("e[0-9]+", hits[0].name)
