@@ -19,7 +19,7 @@ from itertools import islice
 from pathlib import Path
 
 from bench import corpus
-from sessionlog import reading, search
+from sessionlog import derived, reading, search
 from sessionlog.projects import Place
 from sessionlog.search import index
 
@@ -62,7 +62,7 @@ def archive(folder: Path, events: int, small: bool = False) -> Place:
 
 
 def first_index(place: Place) -> None:
-    index.forget(place)
+    derived.forget(place)
     with closing(reading.connect(place)) as connection:
         started, used = time.perf_counter(), time.process_time()
         index.catch_up(place, connection)

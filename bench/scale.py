@@ -16,7 +16,7 @@ from bench.archives import Archive
 from bench.hook import BARE, PYTHON, ROOT, as_json, run
 from bench.processes import SESSIONLOG, Run, browsing, lines_a_second, timed
 from bench.report import milliseconds
-from sessionlog import metadata, reading
+from sessionlog import derived, metadata, reading
 from sessionlog.search import index
 
 SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
@@ -88,7 +88,7 @@ def reading_costs(found: Archive, patience: float, rows: Rows, lines: Lines) -> 
 
     size = found.size()
     add("database", f"{size / 1e6:,.0f} MB")
-    index.forget(found.place)
+    derived.forget(found.place)
     first = timed([*SESSIONLOG, "search", WORD], found.env, 3600)
     add("first search, which makes the index", told(first), first.seconds * 1000)
     add("its memory", f"{first.memory / 1e6:.0f} MB")

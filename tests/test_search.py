@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sessionlog import archive, migrate, projects, search, transcripts
+from sessionlog import archive, derived, migrate, projects, search, transcripts
 from sessionlog.cli import cli
 from sessionlog.event import normalise
 from sessionlog.search import index, words
@@ -197,7 +197,7 @@ def test_an_index_that_does_not_fit_is_made_anew(hook: Hook, place: projects.Pla
     assert len(found(place, "first")) == 1
     path = Path(index.path_of(place))
     if damage == "deleted":
-        index.forget(place)
+        derived.forget(place)
     elif damage == "garbage":
         path.write_bytes(b"garbage" * 1000)
     elif damage == "another version":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from sessionlog import reading
 from sessionlog.cli import example
 from sessionlog.cli.common import places
 from sessionlog.errors import SessionlogError
@@ -32,4 +33,4 @@ def command(project: str | None, everywhere: bool, host: str, port: int | None, 
     def tell(address: str) -> None:
         click.echo(f"Browse at {click.style(address, bold=True)} (Ctrl-C ends)")
 
-    serve.serve(found, host, port, not no_open, tell)
+    serve.serve(found, host, port, not no_open, tell, reading.all_places if project is None else None)

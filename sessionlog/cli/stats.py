@@ -15,7 +15,6 @@ from sessionlog.cli import example
 from sessionlog.cli.common import When, json_option, places, print_json, project_options
 from sessionlog.cli.rows import terminal_width
 from sessionlog.errors import SessionlogError
-from sessionlog.projects import Place
 
 Row = dict[str, Any]
 
@@ -51,24 +50,25 @@ def command(since: str, by: str | None, project: str | None, everywhere: bool, a
     Tokens come from transcripts (`sessionlog import`). A model without a known price shows tokens and no cost.
     """
     found = [place for place in places(project, everywhere) if os.path.exists(place.db)]
-    if as_json:
-        print_json(stats.BY[by](found, since) if by else _everything(found, since))
-    elif by:
-        _print(by, stats.BY[by](found, since))
-    else:
-        _print_overview(found, since, everywhere)
+    with stats.Counted(found, since) as counted:
+        if as_json:
+            print_json(stats.BY[by](counted) if by else _everything(counted))
+        elif by:
+            _print(by, stats.BY[by](counted))
+        else:
+            _print_overview(counted, everywhere)
 
 
-def _everything(found: list[Place], since: str) -> Row:
+def _everything(counted: stats.Counted) -> Row:
     return {
-        "since": since,
-        "totals": stats.totals(found, since),
-        **{f"by_{name}": collect(found, since) for name, collect in stats.BY.items()},
+        "since": counted.since,
+        "totals": stats.totals(counted),
+        **{f"by_{name}": collect(counted) for name, collect in stats.BY.items()},
     }
 
 
-def _print_overview(found: list[Place], since: str, everywhere: bool) -> None:
-    total = stats.totals(found, since)
+def _print_overview(counted: stats.Counted, everywhere: bool) -> None:
+    total, since = stats.totals(counted), counted.since
     if not any(total[name] for name in (*stats.ACTIVITY, *stats.USAGE)):
         raise SessionlogError(
             f"nothing was recorded since {terminal.local_time(since)}; try a longer time with --since"
@@ -79,7 +79,7 @@ def _print_overview(found: list[Place], since: str, everywhere: bool) -> None:
     parts += [f"{terminal.counted(total['files'], 'file')} changed", f"{_amount(_tokens(total))} tokens", _cost(total)]
     click.echo(click.style(f"Since {terminal.local_time(since)}: ", bold=True) + " · ".join(filter(None, parts)))
     for name in ("day", *(["project"] if everywhere else []), "model", "tool"):
-        rows = stats.BY[name](found, since)
+        rows = stats.BY[name](counted)
         if rows:
             click.echo()
             _print(name, rows[:TOP] if name == "tool" else rows)

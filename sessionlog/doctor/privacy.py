@@ -8,11 +8,11 @@ import stat
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
-from sessionlog import projects, reading
+from sessionlog import derived, projects, reading
 from sessionlog.doctor.result import Result, short
 
 _OURS = re.compile(
-    r".+-[0-9a-f]{6}\.db(-wal|-shm|\.lock|\.spool|\.damaged-.+)?|(config|prices|registered)\.json|redact\.key.*|rejected|following",
+    r".+-[0-9a-f]{6}\.db((\.search|\.digest)?(-wal|-shm|-journal|\.lock)?|\.spool|\.damaged-.+)|(config|prices|registered)\.json|redact\.key.*|rejected|following",
     re.DOTALL,
 )
 
@@ -76,7 +76,7 @@ def _paths() -> Iterator[str]:
         yield from (f"{folder}/{name}" for name in names)
         yield from (f"{folder}/rejected/{name}" for name in _names(f"{folder}/rejected"))
     for place in reading.all_places():  # $SESSIONLOG_DB may name a file in any folder
-        yield from (f"{place.db}{ending}" for ending in ("", "-wal", "-shm", ".lock", ".spool"))
+        yield from (f"{place.db}{ending}" for ending in ("", "-wal", "-shm", ".lock", ".spool", *derived.ENDINGS))
 
 
 def _names(folder: str) -> list[str]:

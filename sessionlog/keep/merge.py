@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 
-from sessionlog import archive, event, migrate
+from sessionlog import archive, derived, event, migrate
 from sessionlog.errors import SessionlogError
 from sessionlog.keep import backup, turns
 from sessionlog.projects import Place
@@ -97,6 +97,7 @@ def _merge(place: Place, source: str) -> Summary:
         turns.in_turns(connection, _steps(connection, sessions, summary))
         connection.execute("DETACH other")
         prices.apply(connection, prices.load(place.home))
+    derived.forget(place, [".digest"])  # which sees what is new, and answers that were known may have grown
     return +summary
 
 

@@ -10,13 +10,12 @@ from contextlib import closing
 from datetime import datetime, timedelta, timezone
 from typing import Any, NamedTuple
 
-from sessionlog import reading, when
+from sessionlog import derived, reading, when
 from sessionlog.chain import Notebook
 from sessionlog.event import COLUMNS
 from sessionlog.keep import turns
 from sessionlog.lean import encode_json
 from sessionlog.projects import Place
-from sessionlog.search import index
 from sessionlog.transcripts import chunks, files
 
 # What stands where a tool's output was: a payload is still rebuilt, and Claude Code still resumes the session.
@@ -78,7 +77,7 @@ def plan(place: Place, which: Which, only_output: bool = False) -> Plan:
 
 def run(plan: Plan) -> None:
     """Carry the plan out. Killed in its midst, it leaves a sound archive, and the next run finishes the work."""
-    index.forget(plan.place)  # before: a run that is killed must leave no index of what is gone
+    derived.forget(plan.place)  # before: a run that is killed must leave no trace of what is gone
     with closing(turns.open_archive(plan.place)) as connection:
         connection.execute(_KEEP_COUNTS)
         notebook = Notebook(connection, "prune --only tool-output" if plan.only_output else "prune")

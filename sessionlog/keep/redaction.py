@@ -12,14 +12,13 @@ from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sessionlog import chain, cleaning, event, migrate, projects, spool
+from sessionlog import chain, cleaning, derived, event, migrate, projects, spool
 from sessionlog.errors import SessionlogError
 from sessionlog.keep import turns
 from sessionlog.lean import encode_ascii, encode_json
 from sessionlog.locks import open_private
 from sessionlog.projects import Place
 from sessionlog.redact import Detector, Rules
-from sessionlog.search import index
 from sessionlog.transcripts import chunks, files
 from sessionlog.transcripts.entries import Reader
 
@@ -27,7 +26,7 @@ from sessionlog.transcripts.entries import Reader
 SHORTEST_VALUE = 4
 
 # The files of an archive, by the endings of their names, and those of all archives together.
-_ENDINGS = ("", ".lock", ".spool", ".search")
+_ENDINGS = ("", ".lock", ".spool", *derived.ENDINGS, *(f"{ending}.lock" for ending in derived.ENDINGS))
 _OTHER_FILES = {"config.json", "prices.json", "redact.key", "rejected"}
 
 _MARKER = re.compile(r"\[redacted:([A-Za-z0-9-]+):")
@@ -92,7 +91,7 @@ def preview(place: Place, rules: GivenRules) -> Found:
 def run(place: Place, rules: GivenRules) -> Found:
     """Replace it. Killed in its midst, it leaves a sound archive, and the next run finishes the work."""
     found = Found()
-    index.forget(place)
+    derived.forget(place)
     with closing(_open(place)) as connection:
         connection.execute("PRAGMA secure_delete = ON")
         spool.bring_home(place, connection)
@@ -130,7 +129,9 @@ def out_of_reach(place: Place) -> list[str]:
     copies = {
         os.path.join(folder, entry)
         for entry in beside
-        if (own_folder or entry.startswith(name)) and entry not in ours and not entry.endswith(("-wal", "-shm"))
+        if (own_folder or entry.startswith(name))
+        and entry not in ours
+        and not entry.endswith(("-wal", "-shm", "-journal"))
     }
     return sorted({*copies, *migrate.set_aside_files(place), *projects.waiting_spools(place)})
 

@@ -6,10 +6,10 @@ import sqlite3
 import time
 from collections.abc import Iterable, Iterator
 
+from sessionlog import derived
 from sessionlog.chain import Notebook
 from sessionlog.errors import SessionlogError
 from sessionlog.projects import Place
-from sessionlog.search import index
 from sessionlog.transcripts import store as transcript_store
 
 # A waiting hook asks for the lock every 100 ms at the least, and gives up after 1.5 s: it meets a pause long before.
@@ -58,11 +58,11 @@ def _take_turn(connection: sqlite3.Connection, remaining: Iterator[object], note
 
 
 def give_back(place: Place, connection: sqlite3.Connection) -> None:
-    """Give the space of what was removed back to the disk, and its bytes with it: free pages, WAL, search index.
+    """Give the space of what was removed back to the disk, and its bytes with it: free pages, WAL, index, digest.
 
     VACUUM locks the database for as long as it takes; events that come meanwhile wait in the spool.
     """
-    index.forget(place)
+    derived.forget(place)
     try:
         connection.execute("VACUUM")
         for _ in range(ATTEMPTS):

@@ -1,20 +1,16 @@
 """The search index of an archive: which words are in which event or message.
 
-It is a file of its own beside the archive, made from it and made again when in doubt. So a hook never waits for the
-indexer, pays nothing for it, and whoever takes something out of the archive has only to delete this file.
+It is a file of its own beside the archive (see derived.py).
 """
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from typing import Any, NamedTuple
 
-from sessionlog import read_only
-from sessionlog.errors import SessionlogError
-from sessionlog.locks import Lock, open_private
+from sessionlog import derived, read_only
 from sessionlog.projects import Place
 from sessionlog.search.words import segment, tag
 from sessionlog.transcripts.chunks import parse
@@ -22,10 +18,8 @@ from sessionlog.transcripts.entries import EXCERPT
 from sessionlog.transcripts.lines import Lines
 from sessionlog.when import moment
 
-VERSION = 2  # another version is made anew
 BATCH = 1000
 ONE_MS = 1 << 20  # of a key: room for half a million things at once
-LOCK_WAIT = 30  # seconds: another search may be taking in a batch
 
 Row = dict[str, Any]
 Progress = Callable[[int, int], None]
@@ -39,6 +33,8 @@ CREATE TABLE progress (archive TEXT NOT NULL, event_id INTEGER NOT NULL, message
 CREATE TABLE documents (key INTEGER PRIMARY KEY, event_id INTEGER, message_id INTEGER) STRICT;
 CREATE VIRTUAL TABLE words USING fts5({", ".join(FIELDS)}, tags, content='', tokenize='unicode61 remove_diacritics 2');
 """
+
+KIND = derived.Kind(".search", 2, "WAL", _SCHEMA, "0, 0")
 
 # What a tool's answer repeats of its question, and what no person wrote or reads.
 _NOT_INDEXED = {"originalFile", "oldString", "newString", "structuredPatch", "base64", "original_file", "updated_file"}
@@ -56,17 +52,8 @@ class Document(NamedTuple):
 
 
 def path_of(place: Place) -> str:
-    """Where the index of an archive is; not *.db, because it is not an archive."""
-    return f"{place.db}.search"
-
-
-def forget(place: Place) -> None:
-    """Remove the index: the next search makes it anew from what the archive holds then."""
-    for ending in ("", "-wal", "-shm"):
-        try:
-            os.unlink(path_of(place) + ending)
-        except FileNotFoundError:
-            pass
+    """Where the index of an archive is."""
+    return KIND.path(place)
 
 
 def catch_up(place: Place, archive: sqlite3.Connection, progress: Progress | None = None) -> None:
@@ -92,7 +79,7 @@ def can_be_asked(place: Place, archive: sqlite3.Connection) -> bool:
     try:
         version = archive.execute("PRAGMA search.user_version").fetchone()["user_version"]
         known = archive.execute("SELECT archive FROM search.progress").fetchone()["archive"]
-        return bool(version == VERSION and known == _identity(archive))
+        return bool(version == KIND.version and known == derived.identity(archive))
     except (sqlite3.Error, TypeError):
         return False
     finally:
@@ -175,39 +162,8 @@ def whole(row: Row, lines: Lines) -> Row:
 
 
 def _open(place: Place, archive: sqlite3.Connection) -> sqlite3.Connection:
-    """The index for writing; one that is of another version, of another archive or broken is made anew."""
-    identity = _identity(archive)
-    with Lock(f"{path_of(place)}.lock", LOCK_WAIT):  # many searches may find that there is none
-        for _ in range(2):
-            os.close(open_private(path_of(place), 0))
-            index = sqlite3.connect(path_of(place), timeout=LOCK_WAIT, isolation_level=None)
-            try:
-                if _is_made_for(index, identity):
-                    return index
-            except sqlite3.DatabaseError:
-                pass
-            index.close()
-            forget(place)
-    raise SessionlogError(f"the search index {path_of(place)} cannot be made")
-
-
-def _identity(archive: sqlite3.Connection) -> str:
-    return str(archive.execute("SELECT created_at || project AS identity FROM archive").fetchone()["identity"])
-
-
-def _is_made_for(index: sqlite3.Connection, identity: str) -> bool:
-    """Whether the index is of this version and archive; an empty file becomes one."""
-    index.execute("PRAGMA journal_mode = WAL")
-    index.execute("PRAGMA synchronous = OFF")  # made from the archive, and made again if need be
-    if index.execute("PRAGMA user_version").fetchone()[0] == 0:
-        index.execute("BEGIN IMMEDIATE")
-        for statement in _SCHEMA.split(";\n")[:-1]:
-            index.execute(statement)
-        index.execute("INSERT INTO progress VALUES (?, 0, 0)", (identity,))
-        index.execute(f"PRAGMA user_version = {VERSION}")
-        index.execute("COMMIT")
-    known = index.execute("SELECT archive FROM progress").fetchone()[0]
-    return bool(index.execute("PRAGMA user_version").fetchone()[0] == VERSION and known == identity)
+    with KIND.lock(place):  # many searches may find that there is none
+        return KIND.open(place, derived.identity(archive))
 
 
 def _newest(archive: sqlite3.Connection) -> tuple[int, int]:

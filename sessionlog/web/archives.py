@@ -12,7 +12,8 @@ from weakref import WeakKeyDictionary
 
 from datasette.utils.asgi import NotFound
 
-from sessionlog import migrate, read_only, reading
+from sessionlog import migrate, read_only, reading, stats
+from sessionlog.digest.listing import Source
 from sessionlog.projects import Place
 
 T = TypeVar("T")
@@ -29,12 +30,26 @@ class Archive(NamedTuple):
 _known: WeakKeyDictionary[Any, dict[str, Place | None]] = WeakKeyDictionary()
 
 
+_finders: WeakKeyDictionary[Any, Callable[[], None]] = WeakKeyDictionary()
+
+
+def found_by(datasette: Any, finder: Callable[[], None]) -> None:
+    """Name what gives Datasette the archives that have come since it was started."""
+    _finders[datasette] = finder
+
+
+def look_again(datasette: Any) -> None:
+    """Let archives that have come since be known."""
+    if datasette in _finders:
+        _finders[datasette]()
+
+
 def of(datasette: Any) -> dict[str, Archive]:
     """All archives, by the name of their database."""
     known = _known.setdefault(datasette, {})
     for name, database in list(datasette.databases.items()):
         if name not in known:
-            known[name] = reading.place_at(database.path) if database.path and _is_archive(database.path) else None
+            known[name] = reading.place_at(database.path) if database.path and is_archive(database.path) else None
     found = {name: place for name, place in known.items() if place and name in datasette.databases}
     labels = [os.path.basename(place.project) for place in found.values()]
     return {
@@ -77,7 +92,20 @@ async def read(archive: Archive, question: Callable[[sqlite3.Connection], T]) ->
     return await asyncio.to_thread(ask)
 
 
-def _is_archive(path: str) -> bool:
+async def count(found: Iterable[Archive], question: Callable[[stats.Counted, list[Source]], T], since: str = "") -> T:
+    """Ask the digests of these archives, in a thread; `since` leaves out what happened before."""
+
+    def ask() -> T:
+        asked = list(found)
+        with stats.Counted((archive.place for archive in asked), since) as counted:
+            connections = (connection for _, connection in counted.connections)
+            sources = [Source(archive.name, own) for archive, own in zip(asked, connections, strict=True)]
+            return question(counted, sources)
+
+    return await asyncio.to_thread(ask)
+
+
+def is_archive(path: str) -> bool:
     try:
         with closing(sqlite3.connect(read_only.uri(path), uri=True)) as connection:
             return bool(connection.execute("PRAGMA application_id").fetchone()[0] == migrate.APPLICATION_ID)

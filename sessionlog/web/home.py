@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
+import sqlite3
+from datetime import date, datetime, timedelta, timezone
 from typing import Any
 
 from datasette.utils.asgi import Response
 from datasette.views.index import IndexView
 
-from sessionlog.web import archives, pages
+from sessionlog import stats, when
+from sessionlog.digest import listing
+from sessionlog.errors import SessionlogError
+from sessionlog.web import archives, drawing, pages
+
+RECENT = 12
+WEEKS = 26  # of which a project's card shows the activity
+# A session that has not ended goes on as long as something happened within this time.
+LIVE = timedelta(minutes=10)
+
+Row = dict[str, Any]
 
 
 def routes(datasette: Any) -> list[tuple[str, Any]]:
@@ -17,10 +30,84 @@ def routes(datasette: Any) -> list[tuple[str, Any]]:
 
 
 async def page(datasette: Any, request: Any) -> Response:
-    return await pages.render(datasette, request, "home")
+    archives.look_again(datasette)
+    found = archives.of(datasette)
+    asked = (archives.count([archive], _of_project) for archive in found.values())
+    projects, problems = {}, []
+    for name, answer in zip(found, await asyncio.gather(*asked, return_exceptions=True), strict=True):
+        if isinstance(answer, dict):
+            projects[name] = answer
+        elif isinstance(answer, SessionlogError | sqlite3.Error):  # one that cannot be read must not hide the others
+            problems.append((found[name], str(answer)))
+        else:
+            raise answer
+    answers = list(projects.values())
+    today = date.today()
+    of_day: dict[str, list[Row]] = {}
+    for project in answers:
+        for day, row in project["days"].items():
+            of_day.setdefault(day, []).append(row)
+    days = {day: _added(rows) for day, rows in of_day.items()}
+    hours = [sum(project["hours"].get(hour, 0) for project in answers) for hour in range(24)]
+    recent = sorted((row for project in answers for row in project["recent"]), key=lambda row: row["last_at"])
+    return await pages.render(
+        datasette,
+        request,
+        "home",
+        totals=_added([project["totals"] for project in answers]),
+        today=today,
+        now=days.get(str(today), {}),
+        hours=drawing.bars(hours, 288, 40, f"Tool calls by hour, today: {sum(hours)}"),
+        calendar=drawing.calendar(days, today),
+        year=_added(busy := [row for day, row in days.items() if day > str(today - timedelta(days=365))]),
+        busy=len(busy),
+        projects=sorted(projects.items(), key=lambda item: item[1]["totals"]["last_at"] or "", reverse=True),
+        weeks=WEEKS,
+        spark=_spark,
+        recent=recent[::-1][:RECENT],
+        live_since=live_since(),
+        problems=problems,
+    )
 
 
 async def tables(datasette: Any, request: Any) -> Response:
     """Datasette's own index."""
     response: Response = await IndexView(datasette).get(request)
     return response
+
+
+def live_since() -> str:
+    """A session without an end is live if something happened in it since then."""
+    return when.archive_text(datetime.now(timezone.utc) - LIVE)
+
+
+def _of_project(counted: stats.Counted, sources: list[listing.Source]) -> Row:
+    recent = listing.page(sources, listing.Filters(), listing.Order("active"), None, RECENT)
+    return {
+        "totals": stats.ever(counted),
+        "days": stats.activity(counted),
+        "hours": stats.hours_of(counted, date.today()),
+        "recent": recent.rows,
+    }
+
+
+def _added(rows: list[Row]) -> Row:
+    """The sums of what can be added; what nobody knows stays unknown."""
+    total: Row = {}
+    for row in rows:
+        for name, value in row.items():
+            known = total.setdefault(name, None)
+            if isinstance(value, int | float):
+                total[name] = (known or 0) + value
+    return total
+
+
+def _spark(project: Row) -> Any:
+    """The activity of a project in the last weeks, as a row of bars."""
+    monday = date.today() - timedelta(days=date.today().weekday())
+    weeks = [0] * WEEKS
+    for day, row in project["days"].items():
+        ago = (monday - date.fromisoformat(day)).days if day else -7 * WEEKS
+        if -7 < ago <= 7 * (WEEKS - 1):
+            weeks[WEEKS - 1 - max(0, -(-ago // 7))] += row["tools"]
+    return drawing.bars(weeks, 208, 28, f"Tool calls by week, in {WEEKS} weeks: {sum(weeks)}")

@@ -5,49 +5,79 @@ from __future__ import annotations
 import os
 import secrets
 import socket
+import sqlite3
 import threading
 import webbrowser
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 
 import uvicorn
 from datasette.app import Datasette
+from datasette.database import Database
 
-from sessionlog import metadata, reading
+from sessionlog import digest, metadata, reading
 from sessionlog.errors import SessionlogError
 from sessionlog.projects import Place
+from sessionlog.web import archives
 
 PORT = 8417
 # Audits look at everything there is; Datasette's own second is too short for a million events.
 SETTINGS = {"sql_time_limit_ms": 10_000, "suggest_facets": False, "truncate_cells_html": 300, "allow_facet": True}
 
 
-def datasette(places: Iterable[Place], token: str | None = None) -> Datasette:
-    """A Datasette over these archives."""
+Places = Callable[[], Iterable[Place]]
+
+
+def datasette(places: Iterable[Place], token: str | None = None, again: Places | None = None) -> Datasette:
+    """A Datasette over these archives; `again` finds those that come later."""
     files = [place.db for place in places if os.path.exists(place.db)]
     described = metadata.for_datasette([])  # of each archive our plugin tells
     described["plugins"] = {"sessionlog": {"token": token}}
-    return Datasette(files, metadata=described, settings=SETTINGS, pdb=False)
+    made = Datasette(files, metadata=described, settings=SETTINGS, pdb=False)
+
+    def look() -> None:
+        for place in again() if again else ():
+            if place.name not in made.databases and archives.is_archive(place.db):
+                made.add_database(Database(made, path=place.db, is_mutable=True), name=place.name)
+
+    archives.found_by(made, look)
+    return made
 
 
-def serve(places: Iterable[Place], host: str, port: int | None, opened: bool, tell: Callable[[str], None]) -> None:
+def serve(
+    places: Iterable[Place],
+    host: str,
+    port: int | None,
+    opened: bool,
+    tell: Callable[[str], None],
+    again: Places | None = None,
+) -> None:
     """Serve until Ctrl-C; `tell` is told the address once somebody answers there."""
     for place in (found := list(places)):
         reading.bring_up_to_date(place)
     listening = _listen(host, port)
     token = None if _is_loopback(listening) else secrets.token_urlsafe(24)
-    app = datasette(found, token)
+    app = datasette(found, token, again)
     address = _address(listening, host, token)
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
             tell(address)
+            threading.Thread(target=_count_ahead, args=(found,), daemon=True).start()
             if opened:
                 threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
     config = uvicorn.Config(app.app(), log_level="warning", access_log=False, server_header=False)
     with listening:
         Server(config).run([listening])
+
+
+def _count_ahead(places: Iterable[Place]) -> None:
+    """The first page need not wait until a big archive is counted for the first time."""
+    for place in places:
+        with suppress(sqlite3.Error, SessionlogError, OSError):  # a page that needs it will say what is wrong
+            digest.connect(place).close()
 
 
 def _listen(host: str, port: int | None) -> socket.socket:

@@ -1,12 +1,40 @@
-"""The page: sessions."""
+"""Lists of sessions, of one project or of all: filtered, in any order, longer as one scrolls."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from datasette.utils.asgi import Response
 
-from sessionlog.web import pages
+from sessionlog import stats
+from sessionlog.digest import listing
+from sessionlog.web import archives, home, pages
+
+SIZE = 50
+
+
+class Column(NamedTuple):
+    """What a list can be sorted by."""
+
+    sort: str
+    label: str
+    kind: str = "number"
+
+
+COLUMNS = (
+    Column("title", "Session", "text"),
+    Column("started", "Started", "time"),
+    Column("took", "Took"),
+    Column("prompts", "Prompts"),
+    Column("tools", "Tools"),
+    Column("edits", "Edits"),
+    Column("failures", "Failed"),
+    Column("tokens", "Tokens"),
+    Column("cost", "Cost"),
+    Column("branch", "Branch", "text"),
+    Column("model", "Model", "text"),
+)
+WORDS = ("since", "until", "tool", "file", "branch", "model", "text")
 
 
 def routes(datasette: Any) -> list[tuple[str, Any]]:
@@ -14,4 +42,55 @@ def routes(datasette: Any) -> list[tuple[str, Any]]:
 
 
 async def page(datasette: Any, request: Any) -> Response:
-    return await pages.render(datasette, request, "sessions")
+    archives.look_again(datasette)
+    name = pages.part(request, "name") if request.url_vars.get("name") else ""
+    found = archives.chosen(datasette, [name])
+    asked = {key: (request.args.get(key) or "").strip() for key in (*WORDS, "failed")}
+    filters = listing.Filters(**{word: asked[word] for word in WORDS}, failed=bool(asked["failed"]))
+    sort = request.args.get("sort") or "started"
+    ascending = {column.sort for column in COLUMNS if column.kind == "text"}
+    order = listing.Order(sort, (request.args.get("order") or ("asc" if sort in ascending else "desc")) == "desc")
+    after = request.args.get("after")
+    only_rows = bool(request.args.get("rows"))
+
+    def question(counted: stats.Counted, sources: list[listing.Source]) -> dict[str, Any]:
+        answer: dict[str, Any] = {"page": listing.page(sources, filters, order, after, SIZE)}
+        if not only_rows:
+            answer |= {"count": listing.count(sources, filters), "choices": listing.choices(sources)}
+        return answer
+
+    def here(**more: Any) -> str:
+        own = {"sort": request.args.get("sort"), "order": request.args.get("order")}
+        return pages.address("sessions", *filter(None, [name]), **{**asked, **own, **more})
+
+    answer = await archives.count(found, question)
+    shown = {
+        "rows": answer["page"].rows,
+        "next": here(after=answer["page"].next) if answer["page"].next else None,
+        "archives": archives.of(datasette),
+        "project": name,
+        "live_since": home.live_since(),
+    }
+    if only_rows:
+        return pages.response(str(await pages.fragment(datasette, "session_rows", **shown)))
+    return await pages.render(
+        datasette,
+        request,
+        "sessions",
+        **shown,
+        asked=asked,
+        order=order,
+        columns=COLUMNS,
+        count=answer["count"],
+        choices=answer["choices"],
+        sorted_by=lambda column: _sorted_by(here, order, column),
+        clear=pages.address("sessions", *filter(None, [name])),
+        is_filtered=any(asked.values()),
+    )
+
+
+def _sorted_by(here: Any, order: listing.Order, column: Column) -> str:
+    """The address of the list sorted by a column; the other way round, if it is already."""
+    first = "asc" if column.kind == "text" else "desc"
+    turned = {"asc": "desc", "desc": "asc"}["desc" if order.descending else "asc"]
+    return str(here(sort=column.sort, order=turned if order.by == column.sort else first))

@@ -1,0 +1,368 @@
+"""How the digest counts: a session at a time, from its events or, if no hook saw it, from its messages.
+
+In the SQL here, `main` is the digest, `archive` the archive it is made from. Rows of a count are only added: whoever
+asks adds them up.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+
+# All offsets of time zones are multiples of a quarter of an hour: sums over these are right on everybody's clock.
+QUARTER = 900
+
+# The durations (ms) at which a call counts as slower: how long most calls of a tool take can be told without them all.
+STEPS = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 60_000, 120_000, 300_000, 600_000, 3_600_000)
+
+# What a list of sessions shows as the archive has it.
+SESSION = (
+    *("started_at", "last_at", "ended_at", "events", "prompts", "tool_calls", "edits", "failures", "compactions"),
+    *("model", "title", "git_branch", "messages"),
+)
+# How the longest text of a list is cut.
+HEAD = 400
+
+SORTS = {
+    "started": "started_at",
+    "active": "last_at",
+    "took": "seconds",
+    "prompts": "prompts",
+    "tools": "tool_calls",
+    "edits": "edits",
+    "failures": "failures",
+    "tokens": "tokens",
+    "cost": "coalesce(cost_usd, -1)",
+    "branch": "coalesce(git_branch, '')",
+    "model": "coalesce(model, '')",
+    "title": "coalesce(title, first_prompt, '') COLLATE NOCASE",
+}
+
+SCHEMA = """
+CREATE TABLE progress (
+    archive TEXT NOT NULL, stamp TEXT NOT NULL, event_id INTEGER NOT NULL, message_id INTEGER NOT NULL,
+    prices TEXT NOT NULL
+) STRICT;
+CREATE TABLE sessions (
+    number INTEGER PRIMARY KEY, session_id TEXT NOT NULL UNIQUE,
+    started_at TEXT NOT NULL, last_at TEXT NOT NULL, ended_at TEXT, events INTEGER NOT NULL,
+    prompts INTEGER NOT NULL, tool_calls INTEGER NOT NULL, edits INTEGER NOT NULL, failures INTEGER NOT NULL,
+    compactions INTEGER NOT NULL, model TEXT, title TEXT, git_branch TEXT, messages INTEGER NOT NULL,
+    seconds INTEGER NOT NULL, first_prompt TEXT, tokens INTEGER NOT NULL DEFAULT 0, cost_usd REAL
+) STRICT;
+CREATE TABLE spans (
+    session INTEGER NOT NULL, quarter INTEGER NOT NULL,
+    prompts INTEGER NOT NULL, tools INTEGER NOT NULL, failures INTEGER NOT NULL, edits INTEGER NOT NULL
+) STRICT;
+CREATE INDEX spans_session ON spans (session, quarter);
+CREATE INDEX spans_quarter ON spans (quarter, session, prompts, tools, failures, edits);
+CREATE TABLE tools (
+    session INTEGER NOT NULL, quarter INTEGER NOT NULL, tool TEXT NOT NULL, step INTEGER,
+    tools INTEGER NOT NULL, failures INTEGER NOT NULL, milliseconds INTEGER, slowest INTEGER
+) STRICT;
+CREATE INDEX tools_session ON tools (session);
+CREATE INDEX tools_tool ON tools (tool, step, quarter, session, tools, failures, milliseconds, slowest);
+CREATE INDEX tools_quarter ON tools (quarter);
+CREATE TABLE paths (number INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE) STRICT;
+CREATE TABLE changes (
+    session INTEGER NOT NULL, quarter INTEGER NOT NULL, path INTEGER NOT NULL, edits INTEGER NOT NULL, last_at TEXT
+) STRICT;
+CREATE INDEX changes_session ON changes (session);
+CREATE INDEX changes_path ON changes (path, session, quarter, edits);
+CREATE INDEX changes_quarter ON changes (quarter);
+CREATE TABLE usage (
+    session INTEGER NOT NULL, quarter INTEGER NOT NULL, model TEXT NOT NULL, answers INTEGER NOT NULL,
+    input_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL, cache_read_tokens INTEGER NOT NULL,
+    cache_write_5m_tokens INTEGER NOT NULL, cache_write_1h_tokens INTEGER NOT NULL
+) STRICT;
+CREATE INDEX usage_session ON usage (session);
+CREATE INDEX usage_quarter ON usage (quarter);
+"""
+SCHEMA += "".join(f"CREATE INDEX sessions_{name} ON sessions ({value}, session_id);\n" for name, value in SORTS.items())
+
+
+COUNTS = ("spans", "tools", "changes", "usage")
+
+# 0 where the time is not known, or cannot be.
+_QUARTER = f"max(coalesce(CAST(strftime('%s', {{at}}) AS INTEGER) / {QUARTER}, 0), 0)"
+_STEP = f"CASE {' '.join(f'WHEN duration_ms < {limit} THEN {step}' for step, limit in enumerate(STEPS))} ELSE 99 END"
+_EDITING = "('Edit', 'MultiEdit', 'NotebookEdit', 'Write')"
+
+# What each thing that happened counts for; from where it is grouped twice, as the archive's rows are long to read.
+_EVENTS = f"""
+INSERT INTO temp.happened
+SELECT
+    sessions.number, {_QUARTER.format(at="at")}, tool_name, duration_ms,
+    event = 'UserPromptSubmit',
+    event IN ('PostToolUse', 'PostToolUseFailure'),
+    event IN ('PostToolUseFailure', 'StopFailure'),
+    ifnull(event = 'PostToolUse' AND tool_name IN {_EDITING}, 0) AS edit,
+    CASE WHEN event = 'PostToolUse' AND tool_name IN {_EDITING} THEN coalesce(
+        file_path,
+        iif(tool_name = 'NotebookEdit' AND json_valid(tool_input), json_extract(tool_input, '$.notebook_path'), NULL)
+    ) END,
+    iif(event = 'PostToolUse' AND tool_name IN {_EDITING}, at, NULL)
+FROM archive.events AS event {{by}}
+CROSS JOIN main.sessions AS sessions ON sessions.session_id = event.session_id
+WHERE +event IN ('SessionStart', 'UserPromptSubmit', 'PostToolUse', 'PostToolUseFailure', 'StopFailure') AND {{which}}
+"""
+_MESSAGES = f"""
+INSERT INTO temp.happened
+SELECT
+    sessions.number, {_QUARTER.format(at="message.at")}, coalesce(message.tool_name, asked.tool_name), NULL,
+    message.kind = 'prompt', message.kind = 'tool_use', message.kind = 'tool_result',
+    ifnull(message.kind = 'tool_use' AND message.tool_name IN {_EDITING}, 0),
+    iif(
+        message.kind = 'tool_use' AND message.tool_name IN {_EDITING} AND json_valid(message.text),
+        coalesce(json_extract(message.text, '$.file_path'), json_extract(message.text, '$.notebook_path')), NULL
+    ),
+    message.at
+FROM main.sessions AS sessions
+CROSS JOIN archive.messages AS message ON message.session_id = sessions.session_id
+LEFT JOIN archive.messages AS asked
+    ON message.kind = 'tool_result' AND asked.kind = 'tool_use'
+    AND asked.tool_use_id = message.tool_use_id AND asked.session_id = message.session_id
+WHERE {{which}} AND (
+    (message.kind = 'prompt' AND message.agent_id IS NULL)
+    OR message.kind = 'tool_use'
+    OR (message.kind = 'tool_result' AND message.is_error)
+)
+"""
+_USAGE = f"""
+INSERT INTO {{into}}usage
+SELECT
+    sessions.number, {_QUARTER.format(at="at")}, usage.model, count(*), sum(input_tokens), sum(output_tokens),
+    sum(cache_read_tokens), sum(cache_write_5m_tokens), sum(cache_write_1h_tokens)
+FROM main.sessions AS sessions
+CROSS JOIN archive.api_messages AS usage ON usage.session_id = sessions.session_id
+WHERE {{which}}
+GROUP BY 1, 2, 3
+"""
+
+_HAPPENED = """
+CREATE TEMP TABLE happened (
+    session INTEGER, quarter INTEGER, tool TEXT, duration_ms INTEGER, prompt INTEGER, tools INTEGER, failure INTEGER,
+    edit INTEGER, path, at TEXT
+)
+"""
+_SPREAD = (
+    f"""
+    CREATE TEMP TABLE counted AS
+    SELECT
+        session, quarter, tool, iif(duration_ms IS NULL, NULL, {_STEP}) AS step, sum(prompt) AS prompts,
+        sum(tools) AS tools, sum(failure) AS failures, sum(edit) AS edits, sum(duration_ms) AS milliseconds,
+        max(duration_ms) AS slowest
+    FROM temp.happened GROUP BY 1, 2, 3, 4
+    """,
+    "INSERT INTO {into}spans SELECT session, quarter, sum(prompts), sum(tools), sum(failures), sum(edits) "
+    "FROM temp.counted GROUP BY 1, 2",
+    "INSERT INTO {into}tools SELECT session, quarter, tool, step, tools, failures, milliseconds, slowest "
+    "FROM temp.counted WHERE tool IS NOT NULL",
+    "DROP TABLE temp.counted",
+    "INSERT OR IGNORE INTO main.paths (path) SELECT DISTINCT path FROM temp.happened WHERE typeof(path) = 'text'",
+    "INSERT INTO {into}changes SELECT session, quarter, paths.number, count(*), max(at) "
+    "FROM temp.happened JOIN main.paths AS paths ON paths.path = happened.path GROUP BY 1, 2, 3",
+    "DROP TABLE temp.happened",
+)
+
+# Every session as the archive has it now.
+_NOW = f"""
+CREATE TEMP TABLE now AS
+SELECT
+    sessions.session_id, started_at, sessions.last_at, ended_at, events,
+    iif(events, sessions.prompts, coalesce(facts.prompts, 0)) AS prompts,
+    iif(events, sessions.tool_calls, coalesce(facts.tool_calls, 0)) AS tool_calls,
+    iif(events, sessions.edits, coalesce(facts.edits, 0)) AS edits,
+    iif(events, sessions.failures, coalesce(facts.failures, 0)) AS failures,
+    coalesce(facts.compactions, 0) AS compactions,
+    model, substr(coalesce(facts.custom_title, facts.ai_title, facts.summary), 1, {HEAD}) AS title, facts.git_branch,
+    coalesce(facts.messages, 0) AS messages
+FROM archive.sessions AS sessions
+LEFT JOIN archive.session_facts AS facts ON facts.session_id = sessions.session_id
+"""
+_DIFFERENT = f"""
+CREATE TEMP TABLE different AS
+SELECT now.session_id FROM temp.now AS now LEFT JOIN main.sessions AS old ON old.session_id = now.session_id
+WHERE old.number IS NULL
+    OR ({", ".join(f"now.{name}" for name in SESSION)}) IS NOT ({", ".join(f"old.{name}" for name in SESSION)})
+"""
+# To be counted from their first event or message on: those that only a transcript knows and that have grown, those that
+# a hook has seen for the first time since, and those of which we have not counted what the archive says there is.
+_AGAIN = """
+CREATE TEMP TABLE again AS
+SELECT now.session_id FROM temp.now AS now
+LEFT JOIN main.sessions AS old ON old.session_id = now.session_id
+LEFT JOIN temp.news AS news ON news.session_id = now.session_id
+WHERE iif(
+    now.events = 0,
+    old.number IS NULL OR old.events > 0 OR old.messages <> now.messages
+        OR now.session_id IN (SELECT session_id FROM temp.talked),
+    old.events = 0 OR coalesce(old.events, 0) + coalesce(news.events, 0) <> now.events
+)
+"""
+# Whose tokens may be others than before. A fork loses answers to the session that made them, once that is known.
+_SPENT = """
+CREATE TEMP TABLE spent AS
+WITH RECURSIVE spent (session_id) AS (
+    SELECT session_id FROM temp.talked
+    UNION SELECT session_id FROM temp.again
+    UNION SELECT different.session_id FROM temp.different AS different
+        LEFT JOIN main.sessions AS old ON old.session_id = different.session_id
+        LEFT JOIN temp.now AS now ON now.session_id = different.session_id
+        WHERE old.number IS NULL OR old.messages <> now.messages
+    UNION SELECT facts.session_id FROM spent
+        JOIN (SELECT session_id, forked_from FROM archive.session_facts WHERE forked_from IS NOT NULL) AS facts
+        ON facts.forked_from = spent.session_id
+)
+SELECT session_id FROM spent
+"""
+_KEEP_SESSIONS = f"""
+INSERT INTO main.sessions (session_id, {", ".join(SESSION)}, seconds)
+SELECT
+    session_id, {", ".join(SESSION)},
+    coalesce(CAST(round((julianday(last_at) - julianday(started_at)) * 86400) AS INTEGER), 0)
+FROM temp.now WHERE session_id IN (SELECT session_id FROM temp.different)
+ON CONFLICT (session_id) DO UPDATE SET
+    {", ".join(f"{name} = excluded.{name}" for name in (*SESSION, "seconds"))}
+"""
+_FIRST_PROMPT = f"""
+UPDATE main.sessions SET first_prompt = substr(coalesce(
+    iif(events > 0 AND prompts > 0, (
+        SELECT prompt FROM archive.events AS event
+        WHERE event.session_id = sessions.session_id AND +event = 'UserPromptSubmit'
+        ORDER BY at, id LIMIT 1
+    ), NULL),
+    iif(messages > 0, (
+        SELECT text FROM archive.messages AS message
+        WHERE message.session_id = sessions.session_id AND kind = 'prompt' AND agent_id IS NULL
+        ORDER BY at, id LIMIT 1
+    ), NULL)
+), 1, {HEAD})
+WHERE session_id IN (SELECT session_id FROM temp.different)
+"""
+COST = (
+    "round(sum(input_tokens * price.input + output_tokens * price.output + cache_read_tokens * price.cache_read "
+    "+ cache_write_5m_tokens * price.cache_write_5m + cache_write_1h_tokens * price.cache_write_1h) / 1e6, 6)"
+)
+TOKENS = "input_tokens + output_tokens + cache_read_tokens + cache_write_5m_tokens + cache_write_1h_tokens"
+_COSTS = f"""
+UPDATE main.sessions SET
+    tokens = (SELECT coalesce(sum({TOKENS}), 0) FROM main.usage WHERE session = number),
+    cost_usd = (
+        SELECT {COST} FROM main.usage AS usage
+        JOIN archive.model_prices AS price ON price.model = usage.model WHERE session = number
+    )
+WHERE {{which}}
+"""
+_PRICES = """
+SELECT coalesce(group_concat(price, ';'), '') FROM (
+    SELECT printf('%s %g %g %g %g %g', model, input, output, cache_read, cache_write_5m, cache_write_1h) AS price
+    FROM archive.model_prices ORDER BY model
+)
+"""
+
+_IN = "{column} IN (SELECT session_id FROM temp.{table})"
+
+
+def catch_up(connection: sqlite3.Connection) -> None:
+    """Count what is new in the archive since the last time. The caller holds a transaction."""
+    event_id, message_id, prices = connection.execute("SELECT event_id, message_id, prices FROM progress").fetchone()
+    newest_event, newest_message = (_newest(connection, table) for table in ("events", "messages"))
+    if newest_event < event_id or newest_message < message_id:  # what we have counted is no longer there
+        for table in ("sessions", "paths", *COUNTS):
+            connection.execute(f"DELETE FROM main.{table}")
+        event_id = message_id = 0
+    execute = connection.execute
+    new = {"event_id": event_id, "message_id": message_id}
+    execute(_NOW)
+    if event_id:
+        execute(
+            "CREATE TEMP TABLE news AS SELECT session_id, count(*) AS events "
+            "FROM archive.events NOT INDEXED WHERE id > :event_id GROUP BY session_id",
+            new,
+        )
+    else:
+        execute("CREATE TEMP TABLE news AS SELECT session_id, events FROM temp.now")
+    execute(
+        "CREATE TEMP TABLE talked AS SELECT DISTINCT session_id FROM archive.messages WHERE id > :message_id",
+        new,
+    )
+    execute(_DIFFERENT)
+    execute(_AGAIN)
+    execute(_SPENT)
+    _take_out(connection, "session_id NOT IN (SELECT session_id FROM temp.now)")
+    _take_out(connection, _IN.format(column="session_id", table="again"), "spans", "tools", "changes")
+    _take_out(connection, _IN.format(column="session_id", table="spent"), "usage")
+    execute("DELETE FROM main.sessions WHERE session_id NOT IN (SELECT session_id FROM temp.now)")
+    execute(_KEEP_SESSIONS)
+    execute(_FIRST_PROMPT)
+    again = _IN.format(column="{}.session_id", table="again")
+    execute(_HAPPENED)
+    execute(_EVENTS.format(by="NOT INDEXED", which=f"event.id > :event_id AND NOT {again.format('event')}"), new)
+    execute(_EVENTS.format(by="", which=again.format("event")))
+    execute(_MESSAGES.format(which=f"sessions.events = 0 AND {again.format('sessions')}"))
+    _spread(connection, "main.")
+    execute(_USAGE.format(into="main.", which=_IN.format(column="sessions.session_id", table="spent")))
+    (prices_now,) = execute(_PRICES).fetchone()
+    execute(_COSTS.format(which="1" if prices != prices_now else _IN.format(column="session_id", table="spent")))
+    execute("UPDATE progress SET event_id = ?, message_id = ?, prices = ?", (newest_event, newest_message, prices_now))
+    for table in ("now", "news", "talked", "different", "again", "spent"):
+        execute(f"DROP TABLE temp.{table}")
+
+
+def narrow(connection: sqlite3.Connection, since: str) -> None:
+    """From here on, the tables of counts show only what happened since a moment.
+
+    Most of that is whole quarters of an hour; the part of one in which the moment lies is counted from the archive.
+    """
+    quarter = connection.execute(f"SELECT {_QUARTER.format(at=':since')}", {"since": since}).fetchone()[0]
+    (begins,) = connection.execute(
+        f"SELECT strftime('%Y-%m-%dT%H:%M:%S.000Z', ? * {QUARTER}, 'unixepoch')", (quarter,)
+    ).fetchone()
+    part = ""
+    if begins < since:
+        _count_part(connection, quarter, since)
+        quarter, part = quarter + 1, "UNION ALL SELECT * FROM temp.part_{table}"
+    for table in COUNTS:  # a view of the same name is what is found first
+        connection.execute(
+            f"CREATE TEMP VIEW {table} AS SELECT * FROM main.{table} WHERE quarter >= {int(quarter)} "
+            + part.format(table=table)
+        )
+
+
+def _count_part(connection: sqlite3.Connection, quarter: int, since: str) -> None:
+    asked = {"quarter": quarter, "since": since}
+    for table in COUNTS:
+        connection.execute(f"CREATE TEMP TABLE part_{table} AS SELECT * FROM main.{table} LIMIT 0")
+    active = (
+        "sessions.number IN (SELECT session FROM main.{table} WHERE quarter = :quarter) "
+        f"AND {{at}} >= :since AND {_QUARTER} = :quarter"
+    )
+    of_spans = (
+        "event.session_id IN (SELECT session_id FROM main.spans AS span JOIN main.sessions AS own "
+        "ON own.number = span.session WHERE quarter = :quarter AND own.events > 0) AND "
+        f"event.at >= :since AND {_QUARTER.format(at='event.at')} = :quarter"
+    )
+    connection.execute(_HAPPENED)
+    connection.execute(_EVENTS.format(by="", which=of_spans), asked)
+    which = f"sessions.events = 0 AND {active.format(table='spans', at='message.at')}"
+    connection.execute(_MESSAGES.format(which=which), asked)
+    _spread(connection, "temp.part_")
+    connection.execute(_USAGE.format(into="temp.part_", which=active.format(table="usage", at="usage.at")), asked)
+
+
+def _spread(connection: sqlite3.Connection, into: str) -> None:
+    """Put what happened where it is asked for."""
+    for statement in _SPREAD:
+        if into == "main." or "INTO main.paths" not in statement:  # all paths of a part are known already
+            connection.execute(statement.format(into=into))
+
+
+def _take_out(connection: sqlite3.Connection, which: str, *tables: str) -> None:
+    """Forget what was counted of these sessions."""
+    numbers = connection.execute(f"SELECT number FROM main.sessions WHERE {which}").fetchall()
+    for table in tables or COUNTS:
+        connection.executemany(f"DELETE FROM main.{table} WHERE session = ?", numbers)
+
+
+def _newest(connection: sqlite3.Connection, table: str) -> int:
+    return int(connection.execute(f"SELECT ifnull(max(id), 0) FROM archive.{table}").fetchone()[0])

@@ -1,0 +1,550 @@
+"""The digest counts what is in the archive, whatever has happened to it."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sessionlog import archive, derived, digest, migrate, projects, reading, search, stats, transcripts, when
+from sessionlog.digest import counting, listing
+from sessionlog.doctor import privacy
+from sessionlog.errors import SessionlogError
+from sessionlog.keep import backup, merge, prune, redaction
+from sessionlog.projects import Place
+from tests import transcript_files as made
+from tests.archives import START_MS, bash, call, event, store
+from tests.conftest import Hook, rows
+
+DAY_MS = 86_400_000
+EDITING = ("Edit", "MultiEdit", "NotebookEdit", "Write")
+
+
+# Days begin at another time in each of these places; in one of them, at a quarter of an hour.
+everywhere = pytest.mark.parametrize("clock", ["CST-8", "NPT-5:45", "EST5EDT"], indirect=True)
+
+
+@pytest.fixture(autouse=True)
+def clock(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("TZ", getattr(request, "param", "CST-8"))
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+def local_day(at: str | None) -> str:
+    return str(when.moment(at).astimezone().date()) if at else ""
+
+
+def truth(place: Place, since: str = "") -> dict[str, Any]:
+    """The same counts, by looking at every row."""
+    days: dict[str, Counter[str]] = defaultdict(Counter)
+    active: dict[str, set[str]] = defaultdict(set)
+    tools: dict[str, Counter[str]] = defaultdict(Counter)
+    files: Counter[str] = Counter()
+    hooked = {row["session_id"] for row in rows(place, "SELECT session_id FROM sessions WHERE events")}
+
+    def count(row: dict[str, Any], prompt: bool, tool: bool, failure: bool, edit: bool, path: Any) -> None:
+        day = local_day(row["at"])
+        active[day].add(row["session_id"])
+        days[day].update(prompts=int(prompt), tools=int(tool), failures=int(failure), edits=int(edit))
+        if row["tool_name"] is not None:
+            tools[row["tool_name"]].update(
+                calls=int(tool), failures=int(failure), milliseconds=row.get("duration_ms") or 0
+            )
+        if edit and isinstance(path, str):
+            files[path] += 1
+
+    for row in rows(place):
+        name, edit = row["event"], row["event"] == "PostToolUse" and row["tool_name"] in EDITING
+        if row["at"] < since or name not in (
+            "SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure", "StopFailure"
+        ):  # fmt: skip
+            continue
+        path = row["file_path"] or json.loads(row["tool_input"] or "{}").get("notebook_path")
+        tool, failure = name.startswith("PostToolUse"), name in ("PostToolUseFailure", "StopFailure")
+        count(row, name == "UserPromptSubmit", tool, failure, edit, path)
+    asked = {
+        (row["session_id"], row["tool_use_id"]): row["tool_name"]
+        for row in rows(place, "SELECT * FROM messages WHERE kind = 'tool_use'")
+    }
+    for row in rows(place, "SELECT * FROM messages"):
+        kind, known = row["kind"], row["session_id"] not in hooked and (row["at"] or "") >= since
+        prompt, failure = kind == "prompt" and not row["agent_id"], kind == "tool_result" and bool(row["is_error"])
+        if known and (prompt or failure or kind == "tool_use"):
+            edit = kind == "tool_use" and row["tool_name"] in EDITING
+            inputs = json.loads(row["text"]) if edit else {}
+            path = inputs.get("file_path") or inputs.get("notebook_path")
+            row["tool_name"] = row["tool_name"] or (
+                asked.get((row["session_id"], row["tool_use_id"])) if failure else None
+            )
+            count(row, prompt, kind == "tool_use", failure, edit, path)
+    usage: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for row in rows(place, "SELECT * FROM api_messages"):
+        if (row["at"] or "") >= since:
+            usage[local_day(row["at"]), row["model"]].update(
+                answers=1, output_tokens=row["output_tokens"], input_tokens=row["input_tokens"]
+            )
+    return {
+        "days": {day: {**counts, "sessions": len(active[day])} for day, counts in days.items()},
+        "tools": {tool: dict(counts) for tool, counts in tools.items()},
+        "files": dict(files),
+        "usage": {key: dict(counts) for key, counts in usage.items()},
+    }
+
+
+def told(place: Place, since: str = "") -> dict[str, Any]:
+    """What the digest says."""
+    with stats.Counted([place], since) as counted:
+        names = ("answers", "output_tokens", "input_tokens")
+        return {
+            "days": stats.activity(counted),
+            "tools": {
+                row["tool"]: {name: row[name] for name in ("calls", "failures", "milliseconds")}
+                for row in stats.tools(counted)
+            },
+            "files": {row["path"]: row["edits"] for row in stats.by_file(counted, 1000)},
+            "usage": {key: {name: row[name] for name in names} for key, row in stats.by_day_and_model(counted).items()},
+        }
+
+
+def sessions(place: Place) -> list[dict[str, Any]]:
+    with closing(digest.connect(place)) as connection:
+        return connection.execute("SELECT * FROM sessions ORDER BY session_id").fetchall()
+
+
+def assert_right(place: Place) -> None:
+    """The digest is what one counts, and what a digest made anew would be."""
+    found, listed = told(place), sessions(place)
+    assert found == truth(place)
+    summary = rows(place, "SELECT * FROM session_summary ORDER BY session_id")
+    for name in ("session_id", "started_at", "ended_at", "seconds", "first_prompt", "prompts", "tool_calls", "edits"):
+        assert [row[name] for row in listed] == [row[name] for row in summary], name
+    derived.forget(place)
+    without_numbers = [{**row, "number": 0} for row in listed]
+    assert [{**row, "number": 0} for row in sessions(place)] == without_numbers
+    assert told(place) == found
+
+
+def odd_events(session_id: str) -> list[dict[str, Any]]:
+    return [
+        event("SessionStart", session_id, source="startup", model="claude-opus-5-5"),
+        event("UserPromptSubmit", session_id, prompt="按钮 <script>alert(1)</script>"),
+        bash("ls", session_id),
+        {**bash("make", session_id, "PostToolUseFailure"), "error": "Exit code 2", "duration_ms": 90_000},
+        call("Edit", session_id, file_path="/p/ä b.py", old_string="a", new_string="b"),
+        call("Edit", session_id, file_path="/p/ä b.py", old_string="b", new_string="c"),
+        call("NotebookEdit", session_id, notebook_path="/p/n.ipynb", new_source="x"),
+        call("Write", session_id, content="no path"),
+        call("mcp__" + "x" * 300 + "'\"%", session_id),
+        event("PostToolUse", session_id, tool_input={}),
+        event("StopFailure", session_id, error="overloaded"),
+        event("SomethingNew", session_id, tool_name="Edit", tool_input={"file_path": "/p/not.py"}),
+        event("Stop", session_id),
+    ]
+
+
+@pytest.fixture
+def mixed(home: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+    """Sessions that hooks saw, and sessions that only transcripts know."""
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", "/home/dev/shop")
+    made.recorded(home)
+    transcripts.run()
+    place = made.shop()
+    for number in range(4):
+        store(place, *odd_events(f"s{number}"), start_ms=START_MS + number * DAY_MS * 3 // 2)
+    return place
+
+
+@everywhere
+def test_odd_data_is_counted_as_it_is(mixed: Place) -> None:
+    found = told(mixed)
+    assert found == truth(mixed)
+    assert "/p/n.ipynb" in found["files"] and len(found["usage"]) > 0 and len(found["days"]) > 3
+    assert_right(mixed)
+
+
+@everywhere
+@pytest.mark.parametrize("seconds", [0, 1, 3, 4, 450, 899, 900, 86_400, 200_000])
+def test_from_any_moment_on(mixed: Place, seconds: int) -> None:
+    since = when.archive_text(datetime.fromtimestamp(START_MS / 1000 + seconds).astimezone())
+    found, wanted = told(mixed, since), truth(mixed, since)
+    assert found == wanted
+
+
+def test_what_comes_bit_by_bit_adds_up(place: Place) -> None:
+    chance = random.Random(1)
+    for number in range(12):
+        session_id = f"s{chance.randrange(4)}"
+        late = chance.randrange(-20, 20) * DAY_MS
+        store(place, *chance.sample(odd_events(session_id), 6), start_ms=START_MS + late)
+        assert told(place) == truth(place), number
+    assert_right(place)
+
+
+def test_a_session_known_by_its_transcript_is_then_seen_by_hooks(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", "/home/dev/shop")
+    made.recorded(home)
+    transcripts.run()
+    place = made.shop()
+    assert told(place) == truth(place)
+    store(place, *odd_events(made.SESSION))
+    assert told(place) == truth(place)
+    assert_right(place)
+
+
+def test_an_import_of_older_sessions_counts(place: Place, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", "/home/dev/shop")
+    place = made.shop()
+    store(place, *odd_events("new"), start_ms=START_MS + 30 * DAY_MS)
+    assert told(place) == truth(place)
+    first = made.transcript(home, made.line("old"), made.answer("m1", 7))
+    transcripts.run()
+    assert told(place) == truth(place)
+    with first.open("ab") as file:
+        file.write(made.line("older", timestamp="2025-01-01T00:00:00.000Z") + made.answer("m1", 9))
+    transcripts.run()
+    assert_right(place)
+    assert sum(row["output_tokens"] for row in told(place)["usage"].values()) == 9
+
+
+def test_a_fork_gives_back_what_its_origin_paid(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", "/home/dev/shop")
+    place = made.shop()
+    copied = {"forkedFrom": {"sessionId": "s", "messageUuid": "u"}}
+    made.transcript(
+        home, made.line("go", "fork", **copied), made.answer("m1", 100, "fork", **copied), session_id="fork"
+    )
+    transcripts.run()
+    assert {row["session_id"]: row["tokens"] for row in sessions(place)} == {"fork": 110}
+    made.transcript(home, made.line("go"), made.answer("m1", 100))
+    transcripts.run()
+    assert {row["session_id"]: row["tokens"] for row in sessions(place)} == {"fork": 0, "s": 110}
+    assert_right(place)
+
+
+def test_a_title_a_branch_and_a_price_may_come_later(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", "/home/dev/shop")
+    place = made.shop()
+    made.transcript(home, made.line("go", gitBranch="main"), made.answer("m1", 1_000_000))
+    transcripts.run()
+    (before,) = sessions(place)
+    assert before["title"] is None and before["git_branch"] == "main" and before["cost_usd"] == pytest.approx(20.00004)
+    with closing(sqlite3.connect(place.db)) as connection:
+        connection.execute("UPDATE session_facts SET custom_title = 'Later'")
+        connection.execute("UPDATE model_prices SET output = 1")
+        connection.commit()
+    (after,) = sessions(place)
+    assert after["title"] == "Later" and after["cost_usd"] == pytest.approx(1.00004)
+
+
+@pytest.mark.parametrize("command", ["prune", "prune output", "redact", "merge", "backup"])
+def test_what_is_done_to_the_archive_is_done_to_its_digest(mixed: Place, tmp_path: Path, command: str) -> None:
+    assert told(mixed) == truth(mixed)
+    if command == "prune":
+        prune.run(prune.plan(mixed, prune.Which(named=frozenset({"s1", made.SESSION}))))
+    elif command == "prune output":
+        prune.run(prune.plan(mixed, prune.Which(named=frozenset({"s1"})), only_output=True))
+    elif command == "redact":
+        redaction.run(mixed, redaction.GivenRules(mixed.home, values=["按钮 <script>", "/p/ä b.py"]))
+        assert not any("按钮 <script>" in (row["first_prompt"] or "") for row in sessions(mixed))
+        assert "按钮 <script>".encode() not in Path(digest.KIND.path(mixed)).read_bytes()
+    elif command == "merge":
+        other = Place(mixed.home, mixed.project, str(tmp_path / "other.db"))
+        store(other, *odd_events("s9"), start_ms=START_MS - 9 * DAY_MS)
+        store(other, *odd_events("s1"), start_ms=START_MS - 8 * DAY_MS)
+        merge.run(mixed, [other.db])
+    else:
+        backup.backup(mixed, str(tmp_path / "copy.db"))
+        copy = reading.place_at(str(tmp_path / "copy.db"))
+        assert told(copy) == truth(copy)
+    assert_right(mixed)
+    assert not redaction.out_of_reach(mixed)
+
+
+def test_an_archive_put_back_from_a_backup_is_counted_anew(place: Place, tmp_path: Path) -> None:
+    store(place, *odd_events("s1"))
+    backup.backup(place, str(tmp_path / "copy.db"))
+    store(place, *odd_events("s2"), *odd_events("s1"), start_ms=START_MS + DAY_MS)
+    told(place)
+    for ending in ("-wal", "-shm"):
+        Path(place.db + ending).unlink(missing_ok=True)
+    shutil.copy(tmp_path / "copy.db", place.db)
+    assert_right(place)
+    store(place, *odd_events("s3"))
+    assert_right(place)
+
+
+def test_rows_that_went_unseen_are_noticed(place: Place) -> None:
+    """By what the archive says of each session: `prune` keeps these counts, too."""
+    for number in range(3):
+        store(place, *odd_events(f"s{number}"))
+    told(place)
+    with closing(sqlite3.connect(place.db)) as connection:
+        connection.execute(prune._KEEP_COUNTS)
+        connection.execute("DELETE FROM events WHERE session_id = 's1' AND tool_name = 'Edit'")
+        connection.commit()
+    assert_right(place)
+
+
+@pytest.mark.parametrize("damage", ["deleted", "garbage", "another version", "another archive"])
+def test_a_digest_that_does_not_fit_is_made_anew(place: Place, damage: str) -> None:
+    store(place, *odd_events("s1"))
+    told(place)
+    path = Path(digest.KIND.path(place))
+    if damage == "deleted":
+        path.unlink()
+    elif damage == "garbage":
+        path.write_bytes(b"garbage" * 5000)
+    elif damage == "another version":
+        subprocess.run(["sqlite3", str(path), "PRAGMA user_version = 99"], check=True)
+    else:
+        for ending in ("", "-wal", "-shm"):
+            Path(place.db + ending).unlink(missing_ok=True)
+        migrate.open_new_or_outdated(place, 1).close()
+        store(place, *odd_events("s2")[:3])
+    assert_right(place)
+
+
+def test_where_no_digest_can_be_written_it_is_made_in_memory(place: Place) -> None:
+    store(place, *odd_events("s1"))
+    Path(digest.KIND.path(place)).mkdir()
+    assert told(place) == truth(place)
+    assert Path(digest.KIND.path(place)).is_dir()
+
+
+def test_nothing_is_counted_when_nothing_is_new(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    store(place, *odd_events("s1"))
+    told(place)
+    time.sleep(digest.UNSURE / 1e9 + 0.05)
+    told(place)
+    counted = told(place)
+    monkeypatch.setattr(counting, "catch_up", lambda connection: pytest.fail("it was counted again"))
+    assert told(place) == counted
+    monkeypatch.undo()
+    store(place, *odd_events("s1"))
+    assert told(place) == truth(place) != counted
+
+
+COUNT = """
+import sys
+from sessionlog import reading, stats
+with stats.Counted([reading.place_at(sys.argv[1])]) as counted:
+    print(sum(row["tools"] for row in stats.activity(counted).values()))
+"""
+
+
+def test_many_at_once_count_everything_once(place: Place) -> None:
+    many = [bash("ls", f"s{number % 50}") for number in range(4000)]
+    store(place, *many)
+    for _ in range(2):
+        processes = [
+            subprocess.Popen([sys.executable, "-c", COUNT, place.db], stdout=subprocess.PIPE) for _ in range(4)
+        ]
+        assert {int(process.communicate()[0]) for process in processes} == {len(rows(place))}
+        store(place, bash("one more"), start_ms=START_MS + 10 * DAY_MS)
+    assert_right(place)
+
+
+@pytest.mark.parametrize("delay", [0.05, 0.15, 0.3, 0.6])
+def test_killed_in_its_midst_it_is_right_the_next_time(place: Place, delay: float) -> None:
+    store(place, *(bash("ls", f"s{number % 300}") for number in range(6000)))
+    if delay > 0.2:
+        told(place)
+        store(place, *(bash("pwd", f"t{number % 300}") for number in range(6000)), start_ms=START_MS + DAY_MS)
+    process = subprocess.Popen([sys.executable, "-c", COUNT, place.db], stdout=subprocess.DEVNULL)
+    time.sleep(0.2 + delay)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert told(place) == truth(place)
+
+
+def test_a_hook_never_waits_for_the_digest(hook: Hook, place: Place) -> None:
+    store(place, *odd_events("s1"))
+    with closing(digest.connect(place)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("SELECT count(*) FROM archive.events").fetchall()
+        done = hook(event("UserPromptSubmit", "s2", prompt="meanwhile"))
+        assert done.returncode == 0 and not projects.waiting_spools(place)
+    assert_right(place)
+
+
+def test_the_digest_is_private_and_no_archive(place: Place) -> None:
+    store(place, *odd_events("s1"))
+    told(place)
+    assert os.stat(digest.KIND.path(place)).st_mode & 0o777 == 0o600
+    assert [found.db for found in reading.all_places()] == [place.db]
+
+
+def test_how_long_calls_take(place: Place) -> None:
+    calls = [{**bash("x"), "duration_ms": duration} for duration in [*range(1, 100), 5_000_000]]
+    store(place, *calls)
+    with stats.Counted([place]) as counted:
+        (row,) = stats.tools(counted)
+    assert (row["calls"], row["slowest"], row["average"]) == (100, 5_000_000, (99 * 50 + 5_000_000) / 100)
+    assert 45 <= row["median"] <= 55 and 90 <= row["p95"] <= 100
+
+
+@pytest.fixture
+def two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Place]:
+    monkeypatch.setenv("SESSIONLOG_HOME", str(tmp_path / "archives"))
+    chance = random.Random(2)
+    places = [projects.place("/srv/one"), projects.place("/srv/two")]
+    for place in places:
+        for number in range(37):
+            session_id = f"s{number}" if number % 5 else "shared"
+            store(
+                place,
+                event("UserPromptSubmit", session_id, prompt=chance.choice(["Aa", "aB", "按钮", "z", "_", ""])),
+                *(chance.choice(odd_events(session_id)) for _ in range(chance.randrange(6))),
+                start_ms=START_MS + chance.randrange(4) * DAY_MS,
+            )
+    return places
+
+
+@pytest.mark.parametrize("descending", [True, False])
+@pytest.mark.parametrize("by", sorted(counting.SORTS))
+def test_pages_of_a_list_make_the_whole_list(two: list[Place], by: str, descending: bool) -> None:
+    with stats.Counted(two) as counted:
+        sources = [listing.Source(place.name, connection) for place, connection in counted.connections]
+        order, none = listing.Order(by, descending), listing.Filters()
+        whole = listing.page(sources, none, order, None, 1000)
+        assert whole.next is None and len(whole.rows) == listing.count(sources, none) == 60
+        paged, after = [], None
+        while True:
+            page = listing.page(sources, none, order, after, 7)
+            paged += page.rows
+            after = page.next
+            if after is None:
+                break
+        assert paged == whole.rows
+        values = [str(row["sorted_by"]).lower() if by == "title" else row["sorted_by"] for row in paged]
+        assert values == sorted(values, reverse=descending)
+
+
+def test_a_page_is_read_from_an_index(two: list[Place]) -> None:
+    with closing(digest.connect(two[0])) as connection:
+        for by, value in counting.SORTS.items():
+            plan = connection.execute(
+                f"EXPLAIN QUERY PLAN SELECT * FROM sessions WHERE {value} <= 'x' ORDER BY {value} DESC, session_id DESC LIMIT 9"
+            ).fetchall()
+            assert [row["detail"] for row in plan if "TEMP B-TREE" in row["detail"]] == [], by
+            assert f"sessions_{by}" in plan[0]["detail"]
+
+
+@everywhere
+def test_filters(two: list[Place]) -> None:
+    with stats.Counted(two) as counted:
+        sources = [listing.Source(place.name, connection) for place, connection in counted.connections]
+
+        def listed(**filters: Any) -> set[tuple[str, str]]:
+            page = listing.page(sources, listing.Filters(**filters), listing.Order(), None, 1000)
+            assert len(page.rows) == listing.count(sources, listing.Filters(**filters))
+            return {(row["project"], row["session_id"]) for row in page.rows}
+
+        def wanted(condition: str) -> set[tuple[str, str]]:
+            return {
+                (place.name, row["session_id"])
+                for place in two
+                for row in rows(place, f"SELECT DISTINCT session_id FROM events WHERE {condition}")
+            }
+
+        assert listed(tool="NotebookEdit") == wanted("tool_name = 'NotebookEdit' AND event = 'PostToolUse'") != set()
+        assert listed(file="ä B.PY") == wanted("file_path = '/p/ä b.py' AND event = 'PostToolUse'") != set()
+        assert listed(file="*.py") == listed(file="ä b.py") == listed(file="/p/ä*")
+        assert listed(failed=True) == wanted("event IN ('StopFailure', 'PostToolUseFailure')")
+        assert listed(text="按钮") >= listed(text="按钮", failed=True)
+        assert listed(text="shar") == {(place.name, "shared") for place in two}
+        assert listed(tool="nothing") == listed(file="%") == listed(branch="x") == listed(model="x") == set()
+        for day in {local_day(row["at"]) for place in two for row in rows(place)}:
+            assert listed(since=day, until=day) >= {
+                (place.name, row["session_id"])
+                for place in two
+                for row in rows(place, "SELECT * FROM events WHERE event = 'UserPromptSubmit'")
+                if local_day(row["at"]) == day
+            }
+        assert listed(since="2000-01-01") == listed(until="2100-01-01") == listed()
+        assert listed(until="2000-01-01") == set()
+        assert set(listing.choices(sources)["tool"]) == {
+            row["tool_name"]
+            for place in two
+            for row in rows(place)
+            if row["tool_name"] and row["event"] != "SomethingNew"
+        }
+
+
+@pytest.mark.parametrize("after", ["", "x", "[]", "[1, 2]", "[[], 1, 2]", "null", "[" * 5000])
+def test_a_wrong_place_in_a_list_is_told(place: Place, after: str) -> None:
+    store(place, *odd_events("s1"))
+    with closing(digest.connect(place)) as connection:
+        source = listing.Source("x", connection)
+        if after:
+            with pytest.raises(SessionlogError):
+                listing.page([source], listing.Filters(), listing.Order(), after, 5)
+        with pytest.raises(SessionlogError):
+            listing.page([source], listing.Filters(since="soon"), listing.Order(), None, 5)
+        with pytest.raises(SessionlogError):
+            listing.page([source], listing.Filters(), listing.Order("number; DROP"), None, 5)
+
+
+@everywhere
+def test_today(place: Place) -> None:
+    now = int(time.time() * 1000)
+    store(place, bash("ls"), bash("ls"), start_ms=now)
+    with stats.Counted([place]) as counted:
+        assert sum(stats.hours_of(counted, date.today()).values()) >= 1
+        assert stats.hours_of(counted, date(2020, 1, 1)) == {}
+        assert stats.ever(counted)["tools"] == 2
+        week = stats.by_hour(counted)
+        assert sum(row["tools"] for row in week.values()) == 2
+        assert all(0 <= weekday < 7 and 0 <= hour < 24 for weekday, hour in week)
+
+
+def test_times_that_cannot_be_are_no_day(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", "/home/dev/shop")
+    times = ("0000-01-01T00:00:00Z", "-4713-01-01", "soon", "99999-01-01T00:00:00Z", "", "2026-11-16T01:00:00.000Z")
+    made.transcript(home, *(made.line("go", timestamp=at) + made.answer(f"m{at}", 1, timestamp=at) for at in times))
+    transcripts.run()
+    place = made.shop()
+    with closing(sqlite3.connect(place.db)) as connection:
+        connection.execute("UPDATE messages SET at = '-0001-01-01' WHERE id = 1")
+        connection.commit()
+    found = told(place)
+    assert {day: row["prompts"] for day, row in found["days"].items()} == {"": 5, "2026-11-16": 1}
+    with stats.Counted([place]) as counted:
+        assert stats.totals(counted)["answers"] == 6
+
+
+def test_an_empty_archive(place: Place) -> None:
+    archive.open_for_writing(place).close()
+    assert told(place) == {"days": {}, "tools": {}, "files": {}, "usage": {}}
+    with stats.Counted([place]) as counted:
+        assert stats.ever(counted)["sessions"] == 0 and stats.ever(counted)["last_at"] is None
+
+
+def test_the_doctor_closes_what_lies_beside_an_archive(place: Place) -> None:
+    store(place, *odd_events("s1"))
+    told(place)
+    list(search.find(place, "ls"))
+    folder = Path(place.db).parent
+    beside = [path for path in folder.iterdir() if ".digest" in path.name or ".search" in path.name]
+    assert len(beside) >= 4
+    for path in (folder, *beside):
+        path.chmod(0o755)
+    assert [result.level for result in privacy.make_private()] == ["ok"]
+    assert {path.stat().st_mode & 0o077 for path in (folder, *beside)} == {0}

@@ -1,0 +1,117 @@
+"""Home: what there is, at a glance."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from archives import bash, call, event, store
+from browsing import Open, Serve
+from playwright.sync_api import Page, expect
+
+from sessionlog import archive, projects
+from sessionlog.projects import Place
+
+HOSTILE = "<img src=x onerror=alert(1)>\x1b[31m\u202e<script>alert(2)</script>"
+DAY_MS = 86_400_000
+
+
+@pytest.fixture
+def now_ms() -> int:
+    return int(time.time() * 1000)
+
+
+@pytest.fixture
+def busy(place: Place, now_ms: int) -> Place:
+    """Sessions of today and of days before, one of them live."""
+    store(
+        place,
+        event("UserPromptSubmit", "live", prompt="给结账页面加上折扣码"),
+        bash("ls", "live"),
+        {**bash("make", "live", "PostToolUseFailure"), "error": "Exit code 2"},
+        call("Edit", "live", file_path="/p/a.py", old_string="a", new_string="b"),
+        start_ms=now_ms - 4000,
+    )
+    for number in range(30):
+        session_id = f"old-{number:02}"
+        store(
+            place,
+            event("UserPromptSubmit", session_id, prompt=f"Job {number}" if number else HOSTILE),
+            *(bash("ls", session_id) for _ in range(number)),
+            event("SessionEnd", session_id, reason="other"),
+            start_ms=now_ms - (number * 11 + 2) * DAY_MS,
+        )
+    return place
+
+
+def total(page: Page, name: str) -> str:
+    return page.locator(".totals > div", has_text=name).locator("dd").inner_text()
+
+
+def test_home(busy: Place, serve: Serve, visit: Open, now_ms: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    address = serve()
+    page = visit(address)
+    assert (total(page, "Sessions"), total(page, "Prompts"), total(page, "Tool calls")) == ("31", "31", "438")
+    assert (total(page, "Failures"), total(page, "Edits")) == ("1", "1")
+    expect(page.locator(".today")).to_contain_text("1 session")
+    first = page.locator(".recent li").first
+    expect(first).to_contain_text("给结账页面加上折扣码")
+    expect(first.locator(".live")).to_have_text("live")
+    expect(first).to_contain_text("1 failed")
+    expect(page.locator(".recent li")).to_have_count(12)
+    expect(page.locator(".recent")).to_contain_text("<img src=x onerror=alert(1)>")
+    expect(page.locator(".calendar a")).to_have_count(31)
+
+    # A day of the calendar is a list of that day's sessions; without a mouse.
+    page.locator(".calendar a[tabindex='0']").focus()
+    page.keyboard.press("ArrowLeft")
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(r"/-/sessions\?since=(\S+)&until=\1$"))
+    expect(page.locator("tbody tr")).to_have_count(1)
+    page.go_back()
+
+    page.keyboard.press("/")
+    expect(page.locator("#find")).to_be_focused()
+    page.keyboard.press("Escape")
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(r"/-/session/shop-[0-9a-f]{6}/live$"))
+
+    # What is recorded while the server runs is there when one looks again, in new projects, too.
+    store(busy, event("UserPromptSubmit", "newer", prompt="One more"), start_ms=now_ms)
+    store(projects.place("/srv/another"), event("UserPromptSubmit", "n1", prompt="Elsewhere"), start_ms=now_ms)
+    page.goto(address)
+    expect(page.locator(".recent")).to_contain_text("One more")
+    expect(page.locator(".recent")).to_contain_text("Elsewhere")
+    expect(page.locator(".projects li")).to_have_count(2)
+    page.get_by_role("link", name="another").click()
+    expect(page.locator("tbody")).to_contain_text("Elsewhere")
+
+    # An archive that cannot be read hides none of the others.
+    with closing(sqlite3.connect(projects.place("/srv/another").db)) as connection:
+        connection.execute("PRAGMA user_version = 999")
+    page.goto(address)
+    expect(page.get_by_role("alert")).to_contain_text("written by a newer sessionlog")
+    expect(page.locator(".projects li")).to_have_count(1)
+
+    for dark, phone in ((True, False), (False, True)):
+        page = visit(address, dark=dark, phone=phone)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_an_empty_home_says_what_to_do(place: Place, serve: Serve, visit: Open, tmp_path: Path) -> None:
+    archive.open_for_writing(place).close()
+    address = serve()
+    page = visit(address)
+    for command in ("sessionlog install", "sessionlog import", "sessionlog demo"):
+        expect(page.locator("main")).to_contain_text(command)
+    page = visit(f"{address}-/sessions")
+    expect(page.locator("main")).to_contain_text("sessionlog install")
+    page = visit(f"{address}-/dashboard")
+    expect(page.locator("main")).to_contain_text("Nothing was recorded in that time")
