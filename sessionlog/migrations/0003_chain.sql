@@ -102,3 +102,7 @@ FROM (
 ) AS happened
 JOIN events AS turn ON turn.id = happened.turn_id
 GROUP BY happened.session_id, happened.turn_id;
+
+-- All events of a kind, newest first: the other index has them in the order of their tools, and a million take seconds
+-- to sort.
+CREATE INDEX events_event ON events (event);
