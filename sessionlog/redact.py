@@ -220,9 +220,9 @@ _ANCHORS = ("pas", "pwd", "://", "密", "\\u5bc6\\u7801", "secret", "bearer", "k
 
 # The tokens of providers are sought only where they can be: in runs of 20 or more letters, digits and the few signs
 # that occur in them, each once, and not in the many ids in hexadecimal. A run over 16 KB is an image or the like.
-_RUN_MASK = bytearray(b" " * 256)
-for _byte in f"{LETTERS}{_DIGITS}_-.~/+:".encode():
-    _RUN_MASK[_byte] = 97
+_IN_RUNS = f"{LETTERS}{_DIGITS}_-.~/+:".encode()
+_NOT_IN_RUNS = bytes(range(256)).translate(None, _IN_RUNS)
+_RUN_MASK = bytes.maketrans(_IN_RUNS + _NOT_IN_RUNS, b"a" * len(_IN_RUNS) + b" " * len(_NOT_IN_RUNS))
 _LONG = b"a" * 20
 _HEXADECIMAL = b"0123456789abcdef-"
 
@@ -444,11 +444,8 @@ BUILT_IN = (
 
 # What to search for in the copy, what the payload may hold there, and which needle that is a part of, from where on.
 _SOUGHT: "dict[bytes, dict[bytes, list[tuple[bytes, int]]]]" = {}
+_SIGHTED = [needle for detector in BUILT_IN if detector.where == _SIGHTS for needle in detector.needles]
 for _anchor in [anchor.encode() for anchor in _ANCHORS]:
     _SOUGHT.setdefault(_anchor.translate(_ALIKE), {})[_anchor] = [
-        (needle, needle.find(_anchor))
-        for detector in BUILT_IN
-        if detector.where == _SIGHTS
-        for needle in detector.needles
-        if _anchor in needle
+        (needle, needle.find(_anchor)) for needle in _SIGHTED if _anchor in needle
     ]
