@@ -56,7 +56,7 @@ def pages(found: Archive) -> list[Page]:
         Page("sessions of a project", f"/-/sessions/{database}"),
         *(
             Page(f"sessions, sorted by {column}", f"/-/sessions/{database}?sort={column}")
-            for column in ("events", "failures")
+            for column in ("tokens", "failures")
         ),
         Page("sessions, filtered by tool", f"/-/sessions/{database}?tool=Write"),
         Page("sessions, filtered by text", f"/-/sessions/{database}?{urlencode({'q': '按钮'})}"),
