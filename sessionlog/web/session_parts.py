@@ -23,7 +23,7 @@ from sessionlog.when import archive_text, moment
 WINDOW, BEFORE = 60, 16
 # At most: calls in one block, entries of a sub-agent, prompts in the outline, bars of the map, blocks that are new to a
 # page that is watched.
-CALLS, AGENT, PROMPTS, BARS, NEWEST = 24, 30, 2_000, 160, 120
+CALLS, AGENT, PROMPTS, BARS, NEWEST = 24, 30, 500, 160, 120
 # A session is live for so long (s) after its last event; so long if it said that it ended.
 LIVE, ENDED = 900, 20
 # A pause (s) that is worth a word.
@@ -138,10 +138,19 @@ class Prompt:
 
     name: str
     at: str
-    words: str
+    words: str = ""
     calls: int = 0
     trouble: int = 0
     first_trouble: str = ""
+
+
+class Outline(NamedTuple):
+    """Prompts to jump by, how many there are in all, and where those go on that are left out."""
+
+    prompts: list[Prompt]
+    total: int
+    earlier: str
+    later: str
 
 
 class Bar(NamedTuple):
@@ -204,21 +213,30 @@ class View:
         start = bisect_left([block.number for block in self.blocks], item.number) if item else 0
         return self._window(start, min(len(self.blocks), start + NEWEST))
 
-    def outline(self) -> list[Prompt]:
-        """All prompts of the session, and what followed each."""
+    def outline(self) -> Outline:
+        """The prompts of the session, and what followed each; of very many, those around the moment that is shown."""
         found: list[Prompt] = []
+        items: list[Item] = []
+        here = 0
+        number = self.target.number if self.target else len(self.course.items) if self.choice.end else 0
         for item in self.course.items:
             if item.kind == "prompt" and not item.agent_id:
-                if len(found) == PROMPTS:
-                    break
-                said = terminal.one_line(entries.without_tags(course.words(self.connection, item, 300)), 120)
-                found.append(Prompt(item.name, item.at, said))
+                found.append(Prompt(item.name, item.at))
+                items.append(item)
+                here = len(found) - 1 if item.number <= number else here
             elif found and not item.minor:
                 found[-1].calls += item.kind == "tool"
                 if self.is_trouble(item):
                     found[-1].trouble += 1
                     found[-1].first_trouble = found[-1].first_trouble or item.name
-        return found
+        start = max(0, min(here - PROMPTS // 2, len(found) - PROMPTS))
+        shown = found[start : start + PROMPTS]
+        for prompt, item in zip(shown, items[start:], strict=False):
+            words = course.words(self.connection, item, 300)
+            prompt.words = terminal.one_line(entries.without_tags(words), 120)
+        earlier = found[start - 1].name if start else ""
+        later = found[start + PROMPTS].name if start + PROMPTS < len(found) else ""
+        return Outline(shown, len(found), earlier, later)
 
     def chips(self) -> dict[str, list[Chip]]:
         """The filters: each is a link to the same page with the filter on or off."""
