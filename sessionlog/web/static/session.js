@@ -116,10 +116,20 @@ function show(element, focus = true) {
     element.tabIndex = -1;
     element.focus({ preventScroll: true });
   }
-  // Blocks that were never painted have a guessed height: the second time it is known.
-  element.scrollIntoView({ block: "center", behavior: "instant" });
-  requestAnimationFrame(() => element.scrollIntoView({ block: "center", behavior: "instant" }));
+  hold(element);
 }
+
+// Blocks that were never painted have a guessed height, and more of them come above and below: what was gone to stays in
+// the middle until somebody scrolls.
+let held = null;
+let heldAt = 0;
+function hold(element) {
+  held = element;
+  element.scrollIntoView({ block: "center", behavior: "instant" });
+  heldAt = scrollY;
+}
+new ResizeObserver(() => { if (held?.isConnected) hold(held); }).observe(timeline);
+addEventListener("scroll", () => { if (Math.abs(scrollY - heldAt) > 2) held = null; }, { passive: true });
 
 async function go(name, push = true) {
   const found = named(name);
