@@ -11,6 +11,7 @@ import re
 import sqlite3
 import tempfile
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import Any, NamedTuple
 
@@ -23,6 +24,7 @@ from sessionlog.timeline import Entry
 
 FORMATS = {"jsonl": ".jsonl", "markdown": ".md", "html": ".html"}
 DETAILS = ("full", "normal", "brief")
+PIECE = 1 << 20  # bytes that are written to a file at once
 
 
 class Options(NamedTuple):
@@ -221,8 +223,14 @@ def _write_file(path: str, content: Iterator[bytes], sessions: int) -> Written:
         folder = os.path.dirname(os.path.abspath(path))
         descriptor, draft = tempfile.mkstemp(dir=folder, prefix=".sessionlog-")
         try:
-            with open(descriptor, "wb", buffering=1 << 20) as file:
-                size = sum(map(file.write, content))
+            with open(descriptor, "wb") as file, ThreadPoolExecutor(1) as writer:
+                # The disk takes the one piece while the next is made.
+                written = writer.submit(int)
+                for piece in _pieces(content):
+                    written.result()
+                    written = writer.submit(file.write, piece)
+                    size += len(piece)
+                written.result()
             os.replace(draft, path)
         except BaseException:
             os.unlink(draft)
@@ -230,6 +238,19 @@ def _write_file(path: str, content: Iterator[bytes], sessions: int) -> Written:
     except OSError as error:
         raise SessionlogError(f"{path} cannot be written: {error.strerror}") from error
     return Written(path, sessions, size)
+
+
+def _pieces(content: Iterator[bytes]) -> Iterator[bytes]:
+    """The same in pieces of about a megabyte."""
+    gathered: list[bytes] = []
+    length = 0
+    for chunk in content:
+        gathered.append(chunk)
+        length += len(chunk)
+        if length >= PIECE:
+            yield b"".join(gathered)
+            gathered, length = [], 0
+    yield b"".join(gathered)
 
 
 def _encoded(texts: Iterable[str]) -> Iterator[bytes]:
