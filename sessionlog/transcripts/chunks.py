@@ -25,7 +25,7 @@ else:
     from typing import NamedTuple
 
 # What is read, understood and stored at once: whole lines, at least this many bytes if there are so many.
-CHUNK = 1 << 20
+CHUNK = 3 << 19
 # A file that is no sequence of lines is one chunk up to this size: a private key must not be cut in two.
 WHOLE = 64 << 20
 

@@ -71,6 +71,8 @@ def open_archive(place: "Place") -> sqlite3.Connection:
     """A connection for an import: patient, and with a cache for big transactions."""
     connection = archive.open_for_writing(place, LOCK_WAIT)
     connection.execute("PRAGMA cache_size = -32000")
+    # Pages of indexes change with every chunk: written back once in 32 MB of log instead of once in 4.
+    connection.execute("PRAGMA wal_autocheckpoint = 8000")
     return connection
 
 
