@@ -122,7 +122,8 @@ def _tuples(connection: sqlite3.Connection, query: str, *parameters: object) -> 
     """Rows as SQLite gives them, whatever the connection makes of rows otherwise."""
     cursor = connection.cursor()
     cursor.row_factory = None
-    yield from cursor.execute(query, parameters)
+    # Not `yield from`: a reader who is interrupted would have it close a cursor whose connection is gone.
+    return cursor.execute(query, parameters)
 
 
 class Writer:
