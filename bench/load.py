@@ -365,6 +365,7 @@ def main() -> None:
             (
                 f"Measured {report.machine()}, by `python -m bench.load --minutes {options.minutes:g} --sessions "
                 f"{options.sessions} --rate {options.rate:g}`, beginning with {options.events:,} events.",
+                "![Milliseconds over time](load.svg)",
                 told(work, stored),
                 f"A hook took {middle / floor:.2f} x of a bare interpreter started amid the same load (medians).",
                 report.table(head, rows),

@@ -169,6 +169,7 @@ def main() -> None:
     text = "\n\n".join(
         (
             f"Measured {report.machine()}, by `python -m bench.scale`.",
+            "![Milliseconds by size of the archive, both logarithmic](scale.svg)",
             report.table(
                 ["", *(f"{size:,} events" for size in sizes)],
                 [[row, *cells] for row, cells in {**hook_rows, **rows}.items()],

@@ -28,8 +28,6 @@ class Archive(NamedTuple):
 
 
 _known: WeakKeyDictionary[Any, dict[str, Place | None]] = WeakKeyDictionary()
-
-
 _finders: WeakKeyDictionary[Any, Callable[[], None]] = WeakKeyDictionary()
 
 

@@ -67,7 +67,7 @@ def wrapper(datasette: Any) -> Callable[[App], App]:
                 await app(scope, receive, send)
                 return
             headers = dict(scope["headers"])
-            is_local = _is_loopback((scope.get("server") or ("localhost", None))[0])
+            is_local = is_loopback((scope.get("server") or ("localhost", None))[0])
             if not _may_be_called(headers.get(b"host", b"").decode("latin-1"), is_local):
                 await _answer(send, 421, "This server does not answer to that name.")
             elif not is_local and not token:
@@ -101,7 +101,7 @@ def _with_headers(send: Any, own: str) -> Any:
 def _may_be_called(host: str, is_local: bool) -> bool:
     """By an address or a name of this machine; whoever rebinds a name of theirs comes with that name."""
     name = _without_port(host).lower().rstrip(".")
-    if _is_loopback(name):
+    if is_loopback(name):
         return True
     if is_local:
         return False
@@ -123,7 +123,8 @@ def _is_address(name: str) -> bool:
     return True
 
 
-def _is_loopback(name: str) -> bool:
+def is_loopback(name: str) -> bool:
+    """Whether this name or address is only for this machine."""
     return name == "localhost" or (_is_address(name) and ipaddress.ip_address(name).is_loopback)
 
 

@@ -30,9 +30,7 @@ MENU = (
 View = Callable[..., Awaitable[Response]]
 
 
-async def render(
-    datasette: Any, request: Any, template: str, *, status: int = 200, refresh: bool = False, **context: Any
-) -> Response:
+async def render(datasette: Any, request: Any, template: str, *, status: int = 200, **context: Any) -> Response:
     """A page of ours: `template` within the frame."""
     frame = {
         "menu": MENU,

@@ -97,22 +97,16 @@ async def page(datasette: Any, request: Any) -> Response:
     answer = await asyncio.to_thread(
         _answer, asked, [a for a in chosen if a.name in ready], [a for a in every if a.name in ready]
     )
-    return await pages.render(
+    return await _answered(
         datasette,
         request,
-        "search",
-        asked=asked,
-        answer=answer,
-        highlighted=highlighted,
-        kind=_kind,
-        relative=archives.relative,
+        asked,
+        answer,
         facets=_facets(asked, answer, every, chosen),
         total=_total(answer, chosen),
         behind=(sum(job.done for job in behind), sum(job.total for job in behind)) if behind else None,
         problems=[problem for problem in (asked.problem, *problems) if problem],
         hint=_hint(asked.text),
-        link=lambda **changes: pages.address("search", **{**asked.given, **changes}),
-        **question.choices(asked),
     )
 
 
@@ -149,6 +143,23 @@ async def _scanned(datasette: Any, request: Any, asked: Asked, chosen: list[Arch
         f"{archive.name}:{one.position[0]}:{one.position[1]}" for archive, one in unfinished if one.position
     )
     answer = Answer(await asyncio.to_thread(_grouped, hits, by_file), None, {}, False)
+    return await _answered(
+        datasette,
+        request,
+        asked,
+        answer,
+        facets=[],
+        total=f"{len(hits)}{'+' if onwards else ''}",
+        looking=not job.is_done,
+        onwards=onwards,
+        back_to=max((one.back_to for _, one in unfinished), default=""),
+        problems=[problem] if problem else [],
+        hint="",
+    )
+
+
+async def _answered(datasette: Any, request: Any, asked: Asked, answer: Answer, **more: Any) -> Response:
+    """The page with an answer, however it was found."""
     return await pages.render(
         datasette,
         request,
@@ -158,15 +169,9 @@ async def _scanned(datasette: Any, request: Any, asked: Asked, chosen: list[Arch
         highlighted=highlighted,
         kind=_kind,
         relative=archives.relative,
-        facets=[],
-        total=f"{len(hits)}{'+' if onwards else ''}",
-        looking=not job.is_done,
-        onwards=onwards,
-        back_to=max((one.back_to for _, one in unfinished), default=""),
-        problems=[problem] if problem else [],
-        hint="",
         link=lambda **changes: pages.address("search", **{**asked.given, **changes}),
         **question.choices(asked),
+        **more,
     )
 
 

@@ -18,7 +18,7 @@ from datasette.database import Database
 from sessionlog import digest, metadata, reading
 from sessionlog.errors import SessionlogError
 from sessionlog.projects import Place
-from sessionlog.web import archives
+from sessionlog.web import archives, guard
 
 PORT = 8417
 # Audits look at everything there is; Datasette's own second is too short for a million events.
@@ -56,7 +56,7 @@ def serve(
     for place in (found := list(places)):
         reading.bring_up_to_date(place)
     listening = _listen(host, port)
-    token = None if _is_loopback(listening) else secrets.token_urlsafe(24)
+    token = None if guard.is_loopback(listening.getsockname()[0]) else secrets.token_urlsafe(24)
     app = datasette(found, token, again)
     address = _address(listening, host, token)
 
@@ -94,11 +94,6 @@ def _listen(host: str, port: int | None) -> socket.socket:
         else:
             return listening
     raise SessionlogError(problem)
-
-
-def _is_loopback(listening: socket.socket) -> bool:
-    bound = listening.getsockname()[0]
-    return bool(bound == "::1" or bound.startswith("127."))
 
 
 def _address(listening: socket.socket, host: str, token: str | None) -> str:

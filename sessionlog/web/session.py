@@ -46,22 +46,26 @@ async def page(datasette: Any, request: Any) -> Response:
     def question(connection: sqlite3.Connection) -> dict[str, Any]:
         session = _session(connection, session_id)
         view = View(connection, session, _course(archive, connection, session_id), choice)
+        stamp = _stamp(connection, session_id)
         about = overview.of(connection, session, archive.place.project)
-        return {
-            "about": about,
-            "tokens": _tokens(about),
-            "stamp": _stamp(connection, session_id),
-            "view": view,
-            "window": view.window(),
-            "outline": view.outline(),
-            "chips": view.chips(),
-            "minimap": view.minimap(),
-        }
+        return {"stamp": stamp, "window": view.window(), **_around_it(view, about)}
 
     context = await archives.read(archive, question)
     return await pages.render(
         datasette, request, "session", **_frame(datasette, archive, session_id, choice), **context
     )
+
+
+def _around_it(view: View, about: overview.Overview) -> dict[str, Any]:
+    """What stands around the timeline, and changes with it."""
+    return {
+        "view": view,
+        "about": about,
+        "tokens": _tokens(about),
+        "outline": view.outline(),
+        "chips": view.chips(),
+        "minimap": view.minimap(),
+    }
 
 
 async def part(datasette: Any, request: Any) -> Response:
@@ -92,16 +96,7 @@ async def live(datasette: Any, request: Any) -> Response:
             return None
         view = View(connection, session, _course(archive, connection, session_id), choice)
         about = overview.of(connection, session, archive.place.project)
-        return {
-            "stamp": stamp,
-            "view": view,
-            "about": about,
-            "tokens": _tokens(about),
-            "window": view.newest(),
-            "outline": view.outline(),
-            "chips": view.chips(),
-            "minimap": view.minimap(),
-        }
+        return {"stamp": stamp, "window": view.newest(), **_around_it(view, about)}
 
     context = await archives.read(archive, question)
     if context is None:
