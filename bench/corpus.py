@@ -111,10 +111,9 @@ def fill(
         connection.execute(statement)
     connection.execute(_SESSIONS)
     connection.execute(
-        "UPDATE sessions SET chain = ("
-        "SELECT hash FROM events WHERE events.session_id = sessions.session_id ORDER BY at DESC LIMIT 1)"
+        "UPDATE sessions SET (chain, last_event) = ("
+        "SELECT hash, id FROM events WHERE events.session_id = sessions.session_id ORDER BY at DESC LIMIT 1)"
     )
-    connection.execute("UPDATE archive SET last_event = ?", (events,))
     connection.execute("COMMIT")
     connection.close()
     return place

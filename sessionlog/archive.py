@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sessionlog.event import Record
     from sessionlog.projects import Place
 
-SCHEMA_VERSION = 3  # the number of files in migrations/
+SCHEMA_VERSION = 4  # the number of files in migrations/
 
 # How long a hook waits for another writer before it takes the spool: a session must not feel it.
 LOCK_WAIT = 1.5

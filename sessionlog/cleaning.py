@@ -8,19 +8,16 @@ import re
 from functools import partial
 
 from sessionlog.lean import blake2b, parse_json
-from sessionlog.redact import (
-    AFTER_CODE,
+from sessionlog.plausible import (
     ENDS_OF_NAMES,
-    LETTERS,
-    Detector,
     has_digit,
     is_credential,
     is_for_shells,
-    is_option,
     is_repetitive,
     is_secret,
     is_url_password,
 )
+from sessionlog.redact import AFTER_CODE, LETTERS, Detector, is_option
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -196,23 +196,20 @@ def _text(value: object) -> str | None:
     """A string as SQLite text can hold it: no NUL (its functions would stop there), no lone surrogate."""
     if not isinstance(value, str):
         return None
-    if "\0" in value:
-        value = value.replace("\0", "\u2400")
-    return value if _is_unicode(value) else value.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    try:
+        as_stored = value.encode()
+    except UnicodeEncodeError:
+        as_stored = value.encode("utf-8", "surrogatepass")
+        value = as_stored.decode("utf-8", "replace")
+    # In the bytes: a search for it in a text with Chinese takes thirty times as long.
+    return value.replace("\0", "\u2400") if b"\0" in as_stored else value
 
 
 def _json_text(value: "Any") -> str:
     """JSON as people and LIKE want to read it, or in ASCII when it holds a lone surrogate."""
     text: str = encode_json(value)
-    return text if _is_unicode(text) else encode_ascii(value)
-
-
-def _is_unicode(text: str) -> bool:
-    """Whether the text can be written as UTF-8: it cannot when it holds half of a surrogate pair."""
-    if text.isascii():
-        return True
     try:
         text.encode()
     except UnicodeEncodeError:
-        return False
-    return True
+        return encode_ascii(value)  # type: ignore[no-any-return]
+    return text

@@ -1,6 +1,7 @@
 """Takes secrets out of an event before it is written, and leaves fingerprints that only this machine can compute.
 
-Here is what every event pays for: what secrets look like, and a cheap test for them. The rest is in cleaning.py.
+Here is what every event pays for: what secrets look like, and a cheap test for them. The rest is in plausible.py and
+cleaning.py.
 """
 
 TYPE_CHECKING = False
@@ -98,19 +99,10 @@ _NAMES = (
     ("api-key", "key", f"(?:{'|'.join(_KEYS)})[_-]?key"),
     ("token", "token", "token"),
 )
-ENDS_OF_NAMES = ("password", "passwd", "passphrase", "pwd", "_pass", "密码", "secret", "key", "token", "authorization")
 
-# What stands where a secret would, in examples, schemas, types and translations.
-_WORDS = (
-    " basic bearer changeme default disabled enabled encrypted false hidden incorrect invalid masked missing none null "
-    "nullable number object optional pass passwd password passphrase plaintext private pwd redacted required secret "
-    "string token true undefined unknown unset user username x-oauth-basic xxx "
-)
-_NUMBERED = " aes base bcrypt blake bytes char float int md number sha string uint utf varchar "
-_HINTS = ("your", "example", "placeholder", "change", "required", "replace", "xxxx", "....", "${", "{{", "://")
 AFTER_CODE = ("(", "[", "{", "<")  # a call, an index, a type
-_DIGITS = "0123456789"
-_SEPARATORS = str.maketrans("-_./:", "     ")
+SHORTEST = 6  # what is shorter is no password
+DIGITS = "0123456789"
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 # Where to search: in the payload, among the places of names in it, in its long runs.
@@ -217,10 +209,11 @@ class Rules:
 # What is found there is compared with the payload; other letters alike would find too much by chance.
 _ALIKE = bytes(range(256)).lower().translate(bytes.maketrans(b"bcdsw/\xaf\x86ty:\xe5", b"aaaaaaaarnpp"))
 _ANCHORS = ("pas", "pwd", "://", "密", "\\u5bc6\\u7801", "secret", "bearer", "key", "ken", "authorization")
+_ESCAPED = b"\\u5bc6\\u7801".translate(_ALIKE)
 
 # The tokens of providers are sought only where they can be: in runs of 20 or more letters, digits and the few signs
 # that occur in them, each once, and not in the many ids in hexadecimal. A run over 16 KB is an image or the like.
-_IN_RUNS = f"{LETTERS}{_DIGITS}_-.~/+:".encode()
+_IN_RUNS = f"{LETTERS}{DIGITS}_-.~/+:".encode()
 _NOT_IN_RUNS = bytes(range(256)).translate(None, _IN_RUNS)
 _RUN_MASK = bytes.maketrans(_IN_RUNS + _NOT_IN_RUNS, b"a" * len(_IN_RUNS) + b" " * len(_NOT_IN_RUNS))
 _LONG = b"a" * 20
@@ -257,6 +250,8 @@ def _sights(data: bytes) -> "dict[bytes, list[int]]":
     sights: dict[bytes, list[int]] = {}
     alike = data.translate(_ALIKE)
     for sought, needles in _SOUGHT.items():
+        if sought == _ESCAPED and not data.isascii():
+            continue  # whoever escapes one Chinese sign escapes them all
         at = alike.find(sought)
         while at >= 0:
             for needle, offset in needles.get(data[at : at + len(sought)].lower(), ()):
@@ -311,6 +306,10 @@ def _assigns(haystack: "Haystack", start: int, end: int) -> bool:
         text = value.translate(_BARE).partition(b" ")[0].rstrip(b".:")
         if value[len(text) : len(text) + 1].decode("latin-1") in AFTER_CODE:
             return False
+    if len(text) < SHORTEST:
+        return False
+    from sessionlog.plausible import is_for_shells, is_secret
+
     name = data[start:end].decode("latin-1")
     return is_secret(name, text.decode(), quoted, is_for_shells(name, before, rest[:1] == b"="))
 
@@ -320,6 +319,8 @@ def _is_in_capitals(haystack: "Haystack", start: int, end: int) -> bool:
 
 
 def _authorizes(haystack: "Haystack", start: int, end: int) -> bool:
+    from sessionlog.plausible import is_credential
+
     rest = haystack[_RAW][end : end + 2048].translate(_BARE).decode()
     words = [haystack[_RAW][start:end].lower().decode(), *(word.lstrip(":=") for word in rest.split(None, 3)[:3])]
     return any(is_credential(words[i], words[i - 1]) for i in range(1, len(words)))
@@ -327,105 +328,17 @@ def _authorizes(haystack: "Haystack", start: int, end: int) -> bool:
 
 def _has_password(haystack: "Haystack", _: int, end: int) -> bool:
     authority = haystack[_RAW][end : end + 2048].translate(_URL).partition(b" ")[0]
-    return is_url_password(authority.rpartition(b"@")[0].partition(b":")[2].decode())
-
-
-# --- Secret or not: what a form alone cannot tell ---------------------------------------------------------------------
-
-
-def is_secret(name: str, value: str, quoted: bool, for_shells: bool) -> bool:
-    """Whether the value given to a name is a secret, and not code, a type, a path, a label or a placeholder.
-
-    A password may be any word; a key or token is made by a machine and mixes letters and digits.
-    """
-    low = value.lower()
-    machine_made = name.lower().endswith(("secret", "key", "token"))
-    if len(value) < (8 if machine_made else 6) or _is_placeholder(low) or _is_path(value):
+    password = authority.rpartition(b"@")[0].partition(b":")[2].decode()
+    if not password:  # as in most addresses
         return False
-    literal, digits = quoted or for_shells, has_digit(value)
-    if _is_shuffled(value, literal or digits) and not any(name in low for name in ("key", "token", "secret", "pass")):
-        return True
-    if value.isalpha():
-        return literal and value.islower() and (not machine_made or (for_shells and name.isupper()))
-    if not literal and (not digits or _is_code(value)):
-        return False
-    if machine_made:
-        return digits and low.islower() and not _is_wordy(low)
-    return not _is_wordy(low) or (digits and (literal or value.isalnum()))
+    from sessionlog.plausible import is_url_password
 
-
-def is_for_shells(name: str, before: str, tight: bool) -> bool:
-    """Whether a bare word cannot be code: in NAME=word, in --name=word, in the query of a URL."""
-    return tight and (name.isupper() or is_option(before) or before.rstrip(LETTERS + "_-")[-1:] in ("?", "&"))
-
-
-def is_credential(value: str, scheme: str) -> bool:
-    """Whether an Authorization header may carry this."""
-    low = value.lower()
-    if len(value) < 8 or _is_placeholder(low) or low.endswith(ENDS_OF_NAMES):
-        return False
-    if has_digit(value):
-        return _is_shuffled(value) or (low.islower() and not _is_wordy(low))
-    return _is_shuffled(value, scheme.lower() in ("basic", "bearer"))
-
-
-def is_url_password(value: str) -> bool:
-    return len(value) >= 3 and not _is_placeholder(value.lower())
-
-
-def _is_placeholder(low: str) -> bool:
-    if f" {low} " in _WORDS or len(set(low)) == 1 or is_repetitive(low):
-        return True
-    if (
-        low[0] in "<{[:"
-        or low[:2] in ("^[", "^(")
-        or (low[0] == "$" and not low[1].isdigit())
-        or (low[0] == "%" and low[-1] in "%s")
-    ):
-        return True
-    return any(hint in low[:24] for hint in _HINTS)  # further on, a random value has them by chance
-
-
-def is_repetitive(low: str) -> bool:
-    return any(sign * 6 in low for sign in "x*.0#_-")
-
-
-def _is_wordy(low: str) -> bool:
-    """Words, each with two digits at most: my-api-key-v2, us-east-1, oauth2.token."""
-    words = low.translate(_SEPARATORS).split()
-    stems = [word.rstrip(_DIGITS) for word in words]
-    return "".join(stems).isalpha() and all(len(word) - len(stem) <= 2 for word, stem in zip(words, stems, strict=True))
-
-
-def _is_shuffled(value: str, surely_no_code: bool = True) -> bool:
-    """Capitals and small letters as chance mixes them, and hardly a name like HTMLInputElement."""
-    mixed = min(sum(map(str.isupper, value)), sum(map(str.islower, value)))
-    return (
-        (len(value) >= 10 and 4 * mixed >= len(value))
-        if surely_no_code
-        else (len(value) >= 20 and 3 * mixed >= len(value))
-    )
-
-
-def _is_code(value: str) -> bool:
-    """A bare word that is rather a name: password2, sha256, Uint8Array."""
-    stem = value.lower().rstrip(_DIGITS)
-    camel = value[0].isupper() and value[-1].isalpha() and value.strip(LETTERS).isdigit()
-    return camel or f" {stem} " in _NUMBERED or stem.endswith(ENDS_OF_NAMES)
-
-
-def _is_path(value: str) -> bool:
-    folder = value.lstrip("~.")
-    return folder[:1] == "/" and (folder != value or folder[1:].partition("/")[0].isalpha())
+    return is_url_password(password)
 
 
 def is_option(before: str) -> bool:
     """Whether the name is an option of a command, which takes its value after a blank."""
     return before.rpartition(" ")[2].lstrip("\"'`").startswith("--")
-
-
-def has_digit(value: str) -> bool:
-    return any(digit in value for digit in _DIGITS)
 
 
 BUILT_IN = (

@@ -95,7 +95,11 @@ class Check:
     def _all(self, connection: sqlite3.Connection, progress: Progress) -> Iterator[Finding]:
         connection.execute("BEGIN")  # one state of the archive, for all the queries
         yield from self._check_notes(connection)
-        last_event = _one(connection, "SELECT ifnull(max(last_event), 0) FROM archive")
+        last_event = _one(
+            connection,
+            "SELECT ifnull(max(last_event), 0) "
+            "FROM (SELECT last_event FROM archive UNION ALL SELECT last_event FROM sessions)",
+        )
         yield from self._check_ids(connection, last_event)
         yield from self._check_events(connection, lambda done: progress(done, last_event))
         yield from self._check_sessions(connection)
@@ -143,7 +147,9 @@ class Check:
         if self._wanted:
             return
         for event_id, session_id in connection.execute(
-            "SELECT id, session_id FROM events WHERE id < 1 OR id > ?", (last_event,)
+            "SELECT id, session_id FROM events "
+            "WHERE id < 1 OR (id > ? AND session_id IN (SELECT session_id FROM sessions))",
+            (last_event,),
         ).fetchall():
             yield Finding("inserted", f"event {event_id}", _text(session_id), "has an id that was never given")
         for first, last, note_id in self._removed:

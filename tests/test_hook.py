@@ -277,6 +277,15 @@ def test_a_secret_is_written_nowhere(hook: Hook, place: projects.Place) -> None:
         assert path.is_dir() or secret.encode() not in path.read_bytes(), path
 
 
+def test_an_event_writes_no_page_that_it_need_not(hook: Hook, place: projects.Place) -> None:
+    hook(tool(1))
+    before = Path(f"{place.db}-wal").stat().st_size
+    hook(tool(2))
+    page = 4096 + 24
+    # The event, its session, and four indexes: of the session, the kind, the kind and tool, the id of the call.
+    assert (Path(f"{place.db}-wal").stat().st_size - before) / page <= 6
+
+
 def test_the_wal_stays_short(hook: Hook, place: projects.Place) -> None:
     for number in range(12):
         hook(tool(number, tool_response={"stdout": "x" * 200_000}))

@@ -537,6 +537,16 @@ def test_without_the_hash_an_event_waits_in_the_spool(hook: Hook, place: project
     assert findings(place) == []
 
 
+def test_the_id_of_a_removed_event_is_not_given_again(hook: Hook, place: projects.Place) -> None:
+    for text in ("one", "two", "three"):
+        hook(prompt(text))
+    tamper(place, "DELETE FROM events WHERE id = 3")
+    tamper(place, "DELETE FROM events WHERE id = 2")
+    hook(prompt("four"))
+    assert [row["id"] for row in rows(place)] == [1, 4]
+    assert "removed events 2-3" in names(place)
+
+
 def test_an_event_is_kept_when_the_row_of_the_archive_is_gone_or_wrong(hook: Hook, place: projects.Place) -> None:
     hook(prompt("one"))
     hook(prompt("two"))
