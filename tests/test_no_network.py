@@ -45,7 +45,7 @@ COMMANDS = [
     ["export", "last"], ["export", "last", "--format", "html"], ["export", "last", "--format", "markdown"], ["hook-command"], ["import"],
     ["install", "--yes"], ["merge", "copy.db"], ["path"], ["prune", "--keep", "0", "--yes"], ["redact", "--yes"], ["restore", "last", "--dry-run"],
     ["schema"], ["search", "echo"], ["sessions", "--all"], ["show", "last"], ["sql", "SELECT 1"], ["stats"], ["tail"], ["uninstall", "--yes"],
-    ["validate"],
+    ["validate"], ["verify"], ["review", "last"],
 ]  # fmt: skip
 
 

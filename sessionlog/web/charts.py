@@ -31,6 +31,7 @@ _STYLE = _pygal.style.Style(label_font_size=LETTERS, major_label_font_size=LETTE
 _ELEMENTS = {"svg", "g", "path", "rect", "circle", "line", "text", "a"}
 _ATTRIBUTES = {"class", "cx", "cy", "d", "height", "href", "r", "rx", "ry", "transform", "viewBox", "width", "x", "y"}
 _numbers = itertools.count(1)
+GREATEST = 1e15  # what is drawn: a transcript may claim any cost, and sums of such are infinite
 
 
 class Series(NamedTuple):
@@ -52,7 +53,8 @@ FORMS: dict[str, Callable[[float], str]] = {
 
 def bars(title: str, labels: Sequence[str], series: Sequence[Series], unit: str = "number") -> Markup:
     """Stacked bars, one for each label."""
-    return _drawn(title, tuple(labels), tuple(series), unit)
+    drawable = [one._replace(values=tuple(min(max(value, 0), GREATEST) for value in one.values)) for one in series]
+    return _drawn(title, tuple(labels), tuple(drawable), unit)
 
 
 @lru_cache(maxsize=128)  # pygal takes tens of milliseconds: what was drawn lately is kept

@@ -1,0 +1,84 @@
+"""Whatever is in an archive, every page that can be reached from the first one answers."""
+
+from __future__ import annotations
+
+import random
+import re
+import sqlite3
+import urllib.error
+import urllib.request
+from collections import Counter, deque
+from contextlib import closing
+from html import unescape
+from urllib.parse import quote, urldefrag, urljoin, urlsplit
+
+import pytest
+from browsing import Open, Serve
+
+from sessionlog import metadata, projects
+from tests import odd_archive
+
+# Of one kind of page, so many are followed: there are thousands of ways to sort a table.
+OF_A_KIND = 10
+
+
+def fetch(address: str) -> tuple[int, str]:
+    address = quote(address, safe="/:?&=%+,;@~!$'()*[]-._")  # as browsers do
+    try:
+        with urllib.request.urlopen(address, timeout=60) as answer:
+            return answer.status, answer.read().decode() if "html" in answer.headers["content-type"] else ""
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read().decode()
+
+
+def kind(address: str) -> str:
+    """The page without its particulars: the question, the session, the row."""
+    return "/".join(urlsplit(address).path.split("/")[:3])
+
+
+def starts(place: projects.Place) -> list[str]:
+    with closing(sqlite3.connect(place.db)) as connection:
+        connection.text_factory = bytes
+        sessions = [row[0] for row in connection.execute("SELECT session_id FROM sessions")]
+        tables = connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')").fetchall()
+    return [
+        "/",
+        *(f"/-/session/{place.name}/{quote(name, safe='')}" for name in sessions),
+        *(f"/{place.name}/{table.decode()}" for (table,) in tables),
+        *(f"/-/search?q={quote(text)}" for text in ("x", "数", "%_", "a\0b", "y" * 500)),
+        *(f"/-/audits/{name}" for name in metadata.queries()),
+        *(f"/-/sessions/{place.name}?{quote(name)}=x" for name in ("tool", "model", "branch", "since", "sort", "q")),
+    ]
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_no_page_breaks(place: projects.Place, serve: Serve, seed: int) -> None:
+    odd_archive.fill(place, random.Random(seed), 15, legible=True)
+    top = serve()
+    waiting = deque(urljoin(top, path) for path in starts(place))
+    seen, followed = set(waiting), Counter[str]()
+    broken = {}
+    while waiting:
+        address = waiting.popleft()
+        status, page = fetch(address)
+        if status >= 500:
+            broken[address] = status
+        for link in re.findall(r'(?:href|src)="([^"]*)"', page):
+            there = urldefrag(urljoin(address, unescape(link))).url
+            if not there.startswith(top) or there in seen or followed[kind(there)] >= OF_A_KIND:
+                continue
+            followed[kind(there)] += 1
+            seen.add(there)
+            waiting.append(there)
+    assert broken == {}
+    assert len(seen) > 200
+
+
+def test_a_browser_shows_it(place: projects.Place, serve: Serve, visit: Open) -> None:
+    odd_archive.fill(place, random.Random(7), legible=True)
+    top = serve()
+    session = next(path for path in starts(place) if "/-/session/" in path and not path.endswith("/"))
+    for path in ("/", session, "/-/search?q=x", "/-/dashboard", "/-/files", f"/{place.name}/events"):
+        page = visit(urljoin(top, path))
+        assert page.locator("h1").first.is_visible(), path
