@@ -5,7 +5,6 @@ import sqlite3
 import uuid
 from collections.abc import Iterator
 from functools import cache
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,6 @@ KINDS = ("Edit", "Write", "Bash", "Bash", "Bash", "Failure", "Prompt")
 
 POOL = 2_000_000  # characters; all texts are pieces of them, as to make up each word anew takes minutes
 TEMPLATES = 5000  # different events; those of an archive are copies of them with ids and times of their own
-BATCH = 50_000
 
 
 @cache
@@ -92,21 +90,22 @@ def fill(
     place = projects.place(str(project))
     connection = migrate.open_new_or_outdated(place, 10)
     connection.execute("PRAGMA synchronous = OFF")
-    connection.execute("PRAGMA cache_size = -200000")
-    # To keep the indexes and the counts of sessions row by row takes most of the time; at the end it takes little.
+    connection.execute("PRAGMA journal_mode = OFF")
+    connection.execute("PRAGMA cache_size = -1000000")
+    # To keep the indexes and the counts of sessions row by row takes most of the time; at the end it takes little. But
+    # ids of calls come in no order: made at the end, the pages of their index would all be full, and every hook would
+    # have to split one.
     kept = connection.execute(
-        "SELECT type, name, sql FROM sqlite_master WHERE tbl_name = 'events' AND type IN ('index', 'trigger')"
+        "SELECT type, name, sql FROM sqlite_master "
+        "WHERE tbl_name = 'events' AND type IN ('index', 'trigger') AND name <> 'events_tool_use_id'"
     ).fetchall()
     for kind, name, _ in kept:
         connection.execute(f"DROP {kind} {name}")
     rows = _rows(random.Random(seed), events, events_per_session, small)
     columns = ("id", *COLUMNS, "salt", "hash")
     insert = f"INSERT INTO events ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
-    while batch := list(islice(rows, BATCH)):
-        connection.execute("BEGIN")
-        connection.executemany(insert, batch)
-        connection.execute("COMMIT")
     connection.execute("BEGIN")
+    connection.executemany(insert, rows)
     for _, _, statement in kept:
         connection.execute(statement)
     connection.execute(_SESSIONS)
@@ -115,6 +114,7 @@ def fill(
         "SELECT hash, id FROM events WHERE events.session_id = sessions.session_id ORDER BY at DESC LIMIT 1)"
     )
     connection.execute("COMMIT")
+    connection.execute("PRAGMA journal_mode = WAL")
     connection.close()
     return place
 
