@@ -93,7 +93,9 @@ def connect(path: str, timeout: float) -> "sqlite3.Connection":
 
 # --- Events -----------------------------------------------------------------------------------------------------------
 
-_SAME_CONTENT = " AND ".join(f"{column} IS :{column}" for column in events.COLUMNS if column not in ("at", "via"))
+# With a plus, a column is compared and not looked up: SQLite might rather take the index of the kinds of events, and go
+# through all of a kind.
+_SAME_CONTENT = " AND ".join(f"+{column} IS :{column}" for column in events.COLUMNS if column not in ("at", "via"))
 _APPEND = insertion(f"NOT EXISTS (SELECT 1 FROM events WHERE %s AND {_SAME_CONTENT})")
 _SAME_CALL = "tool_use_id = :tool_use_id"
 _SAME_MOMENT = "session_id = :session_id AND at BETWEEN :earliest AND :latest AND (:has_own_id OR via <> :via)"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -142,3 +143,17 @@ def test_every_view_survives_odd_data(hook: Hook, place: projects.Place) -> None
     for view in views:
         connection.execute(f"SELECT * FROM {view}").fetchall()
     connection.close()
+
+
+def test_a_second_copy_is_looked_for_by_what_is_rare(hook: Hook, place: projects.Place) -> None:
+    hook(prompt("x"))
+    with closing(archive.connect(place.db, 1)) as connection:
+        # Whichever index was made last: without statistics, SQLite takes the first of those that seem alike.
+        for row in rows(place, "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND tbl_name = 'events'"):
+            connection.execute(f"DROP INDEX {row['name']}")
+            connection.execute(row["sql"])
+            values = dict.fromkeys([*event.COLUMNS, "salt", "earliest", "latest", "has_own_id"])
+            for same, index in (("_SAME_CALL", "events_tool_use_id"), ("_SAME_MOMENT", "events_session_id_at")):
+                statement = archive._APPEND % getattr(archive, same)
+                plan = [step[3] for step in connection.execute(f"EXPLAIN QUERY PLAN {statement}", values)]
+                assert any(step.startswith(f"SEARCH events USING INDEX {index} ") for step in plan), plan

@@ -227,7 +227,7 @@ class _Target:
     # every respect are two lines, and two events.
     _ADD = archive.insertion(
         "NOT EXISTS (SELECT 1 FROM events WHERE session_id = :session_id AND at = :at AND id <= :before AND "
-        + " AND ".join(f"{column} IS :{column}" for column in COLUMNS if column not in ("session_id", "at"))
+        + " AND ".join(f"+{column} IS :{column}" for column in COLUMNS if column not in ("session_id", "at"))
         + ")"
     )
 
