@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from sessionlog.spool import Entry
 
 CHUNK = 1 << 16  # what a pipe holds; memory for more would be taken and given back at each read
+# A large event comes in pieces, with moments between them.
+NAP, NAPS = 0.00005, 20
 
 # Some clients never close stdin: once a whole JSON object is there, this much silence (ms) is the end of it.
 SILENCE_AFTER_OBJECT = 100
@@ -142,7 +144,8 @@ def read_stdin() -> bytes:
     """All of stdin, to its end if there is one: a client that is not read to the end gets EPIPE."""
     import time
 
-    data, since = bytearray(), 0.0
+    chunks: list[bytes] = []
+    since, naps = 0.0, 0
     try:
         was_blocking = os.get_blocking(0)
         os.set_blocking(0, False)
@@ -153,42 +156,48 @@ def read_stdin() -> bytes:
             try:
                 chunk = os.read(0, CHUNK)
             except BlockingIOError:
-                if data and not since:
+                if chunks and naps < NAPS:  # the client is at it: to wait in the proper way costs an import
+                    naps += 1
+                    time.sleep(NAP)
+                    continue
+                if chunks and not since:
                     since = time.monotonic()
-                if not _more_to_come(data, since):
+                if not _more_to_come(chunks, since):
                     break
                 continue
             if not chunk:
                 break
-            data += chunk
+            chunks.append(chunk)
     except OSError:
         pass  # a closed stdin: nothing came
     finally:
         if was_blocking:
             os.set_blocking(0, True)  # a terminal is shared with the shell
-    return bytes(data)
+    return b"".join(chunks)
 
 
-def _more_to_come(data: bytearray, since: float) -> bool:
+def _more_to_come(chunks: list[bytes], since: float) -> bool:
     """Wait for more on stdin; False when it stays silent for too long, or has been coming for too long."""
     import select
     import time
 
     poll = select.poll()
     poll.register(0, select.POLLIN | select.POLLHUP)
-    if not data:
+    if not chunks:
         return bool(poll.poll(SILENCE_AT_FIRST))
     for silence in (SILENCE_AFTER_OBJECT, SILENCE_WITHIN_OBJECT):
         if poll.poll(silence):
             return time.monotonic() - since < PATIENCE
-        if data[-8:].rstrip().endswith(b"}") and _is_whole(data):
+        if _is_whole(b"".join(chunks)):
             break
     return False
 
 
-def _is_whole(data: bytearray) -> bool:
+def _is_whole(data: bytes) -> bool:
+    if not data.rstrip().endswith(b"}"):
+        return False
     try:
-        parse(bytes(data))
+        parse(data)
     except ValueError:
         return False
     return True

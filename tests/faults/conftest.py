@@ -6,40 +6,52 @@ import random
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sessionlog import projects
-from tests.faults.ledger import BOOK, Fault, Line, table
+from tests.faults.ledger import Fault, Line, table
+
+LINE = pytest.StashKey[Line]()
+BOOK: dict[str, Line] = {}
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    """A test tells of its fault in its report: it may have run in another process."""
+    report = yield
+    marker = item.get_closest_marker("fault")
+    if marker and (report.when == "call" or not report.passed):
+        line = item.stash.get(LINE, Line()) if report.when == "call" else Line()
+        if report.skipped:
+            reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else ""
+            line.remarks.append(reason.replace("Skipped: ", "skipped: "))
+        elif report.failed:
+            line.remarks.append(f"FAILED: {item.name}")
+        report.fault = {marker.args[0]: asdict(line)}
+    return report
+
+
+def pytest_runtest_logreport(report: Any) -> None:
+    for name, line in getattr(report, "fault", {}).items():
+        BOOK.setdefault(name, Line()).add(Line(**line))
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     if BOOK:
         terminalreporter.section("faults")
-        for line in table():
+        for line in table(dict(sorted(BOOK.items()))):
             terminalreporter.write_line(line)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
-    report = yield
-    marker = item.get_closest_marker("fault")
-    if marker and (report.skipped or report.failed):
-        line = BOOK.setdefault(marker.args[0], Line())
-        if report.skipped:
-            reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else ""
-            line.remarks.append(reason.replace("Skipped: ", "skipped: "))
-        else:
-            line.remarks.append(f"FAILED: {item.name}")
-    return report
 
 
 @pytest.fixture
 def fault(request: pytest.FixtureRequest, place: projects.Place) -> Fault:
     """The fault that the test is marked with."""
-    return Fault(request.node.get_closest_marker("fault").args[0], place)
+    line = request.node.stash[LINE] = Line()
+    return Fault(line, place)
 
 
 @pytest.fixture

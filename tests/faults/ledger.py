@@ -11,6 +11,7 @@ import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from typing import Any
 
 from sessionlog import projects, reading
@@ -26,18 +27,25 @@ def _bound() -> float:
     return BOUND * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
+@dataclass
 class Line:
-    """One fault in the table."""
+    """One fault in the table, or what one test adds to it."""
 
-    def __init__(self) -> None:
-        self.times = self.kept = self.lost = self.blocked = 0
-        self.remarks: list[str] = []
+    times: int = 0
+    kept: int = 0
+    lost: int = 0
+    blocked: int = 0
+    remarks: list[str] = field(default_factory=list)
+
+    def add(self, other: Line) -> None:
+        self.times += other.times
+        self.kept += other.kept
+        self.lost += other.lost
+        self.blocked += other.blocked
+        self.remarks += other.remarks
 
 
-BOOK: dict[str, Line] = {}
-
-
-def table() -> list[str]:
+def table(book: dict[str, Line]) -> list[str]:
     """The book as text, a fault a line."""
     heads = ("fault", "times", "kept", "lost", "blocked", "")
     lines = [
@@ -49,7 +57,7 @@ def table() -> list[str]:
             str(line.blocked),
             "; ".join(dict.fromkeys(line.remarks)),
         )
-        for name, line in BOOK.items()
+        for name, line in book.items()
     ]
     widths = [max(len(row[column]) for row in (heads, *lines)) for column in range(5)]
     return [
@@ -73,8 +81,8 @@ class Fault:
 
     _numbers = itertools.count(1)
 
-    def __init__(self, name: str, place: projects.Place) -> None:
-        self.line = BOOK.setdefault(name, Line())
+    def __init__(self, line: Line, place: projects.Place) -> None:
+        self.line = line
         self.place = place
         self.kept: list[str] = []
         self.said: list[str] = []
