@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from sessionlog import projects
+from tests.faults.book import Line, table
 
 ROOT = Path(__file__).resolve().parent.parent
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -32,6 +33,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_report_header() -> str:
     return f"SQLite {sqlite3.sqlite_version}"
+
+
+# Here and not in tests/faults: where tests run in several processes, the one that writes the table reads no other conftest.
+FAULTS: dict[str, Line] = {}
+
+
+def pytest_runtest_logreport(report: Any) -> None:
+    for name, line in getattr(report, "fault", {}).items():
+        FAULTS.setdefault(name, Line()).add(Line(**line))
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    if FAULTS:
+        terminalreporter.section("faults")
+        for line in table(dict(sorted(FAULTS.items()))):
+            terminalreporter.write_line(line)
 
 
 @pytest.fixture(autouse=True)

@@ -8,15 +8,14 @@ import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from sessionlog import projects
-from tests.faults.ledger import Fault, Line, table
+from tests.faults.book import Line
+from tests.faults.ledger import Fault
 
 LINE = pytest.StashKey[Line]()
-BOOK: dict[str, Line] = {}
 
 
 @pytest.hookimpl(wrapper=True)
@@ -33,18 +32,6 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
             line.remarks.append(f"FAILED: {item.name}")
         report.fault = {marker.args[0]: asdict(line)}
     return report
-
-
-def pytest_runtest_logreport(report: Any) -> None:
-    for name, line in getattr(report, "fault", {}).items():
-        BOOK.setdefault(name, Line()).add(Line(**line))
-
-
-def pytest_terminal_summary(terminalreporter: Any) -> None:
-    if BOOK:
-        terminalreporter.section("faults")
-        for line in table(dict(sorted(BOOK.items()))):
-            terminalreporter.write_line(line)
 
 
 @pytest.fixture

@@ -86,9 +86,8 @@ def version_before(migration: int, folder: Path) -> Path:
         done = subprocess.run(["git", "-C", str(ROOT), *words], capture_output=True, check=False)
         return done.stdout if done.returncode == 0 else b""
 
-    (path,) = (ROOT / "sessionlog" / "migrations").glob(f"{migration:04}_*.sql")
-    line = ("log", "--first-parent", "-m", "--diff-filter=A", "--format=%H")  # of main: a branch may be half done
-    added = git(*line, "--", str(path.relative_to(ROOT))).split()
+    line = ("log", "--first-parent", "-m", "--format=%H")  # of main: a branch may be half done
+    added = git(*line, f"-SSCHEMA_VERSION = {migration}", "--", "sessionlog/archive.py").split()
     packed = git("archive", f"{added[-1].decode()}~", "hooks", "sessionlog") if added else b""
     if not packed:
         pytest.skip("the history of this checkout does not reach back to an older schema")

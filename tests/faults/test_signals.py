@@ -119,7 +119,7 @@ def _older_archive(place: projects.Place, version: int) -> None:
             connection.executescript(script)
             connection.execute(f"PRAGMA application_id = {migrate.APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {number}")
-        connection.execute("INSERT INTO archive VALUES (1, ?, '')", (place.project,))
+        connection.execute("INSERT INTO archive (only_row, project, created_at) VALUES (1, ?, '')", (place.project,))
         connection.execute(
             "INSERT INTO events (session_id, event, at, via, tool_use_id) VALUES ('s', 'X', '2026', 'test', 'toolu_before')"
         )
