@@ -360,7 +360,7 @@ def test_a_browser_runs_nothing_of_it(place: projects.Place, tmp_path: Path) -> 
         options = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
         options += " --disable-component-update --disable-sync --virtual-time-budget=2000 --dump-dom"
         command = [str(browser()), *options.split(), f"--user-data-dir={tmp_path}/browser", page.as_uri()]
-        env = {**os.environ, "TMPDIR": "/tmp"}  # noqa: S108 (the name of its socket may not be long)
+        env = {**os.environ, "TMPDIR": "/tmp"}  # the name of its socket may not be long
         return subprocess.run(command, capture_output=True, check=True, timeout=120, env=env).stdout.decode()
 
     control = tmp_path / "control.html"
