@@ -209,7 +209,6 @@ class Rules:
 # What is found there is compared with the payload; other letters alike would find too much by chance.
 _ALIKE = bytes(range(256)).lower().translate(bytes.maketrans(b"bcdsw/\xaf\x86ty:\xe5", b"aaaaaaaarnpp"))
 _ANCHORS = ("pas", "pwd", "://", "密", "\\u5bc6\\u7801", "secret", "bearer", "key", "ken", "authorization")
-_ESCAPED = b"\\u5bc6\\u7801".translate(_ALIKE)
 
 # The tokens of providers are sought only where they can be: in runs of 20 or more letters, digits and the few signs
 # that occur in them, each once, and not in the many ids in hexadecimal. A run over 16 KB is an image or the like.
@@ -250,8 +249,6 @@ def _sights(data: bytes) -> "dict[bytes, list[int]]":
     sights: dict[bytes, list[int]] = {}
     alike = data.translate(_ALIKE)
     for sought, needles in _SOUGHT.items():
-        if sought == _ESCAPED and not data.isascii():
-            continue  # whoever escapes one Chinese sign escapes them all
         at = alike.find(sought)
         while at >= 0:
             for needle, offset in needles.get(data[at : at + len(sought)].lower(), ()):
