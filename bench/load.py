@@ -363,8 +363,8 @@ def main() -> None:
         head = ["time", "events/s", *lines, "CPU", "database", "log", "spool", "browse"]
         text = "\n\n".join(
             (
-                f"Measured {report.machine()}, by `python -m bench.load --minutes {options.minutes:g} --sessions "
-                f"{options.sessions} --rate {options.rate:g}`, beginning with {options.events:,} events.",
+                f"{report.circumstances('load')}: {options.sessions} sessions, {options.minutes:g} minutes, "
+                f"{options.rate:g} events a second asked for, {options.events:,} there before.",
                 "![Milliseconds over time](load.svg)",
                 told(work, stored),
                 f"A hook took {middle / floor:.2f} x of a bare interpreter started amid the same load (medians).",

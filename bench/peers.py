@@ -235,7 +235,7 @@ def page(done: list[Measured], missing: dict[str, str], events: int, megabytes: 
     names = {each.logger.name: each.logger.name for each in done} | {"sessionlog": "**sessionlog**"}
     head = ["logger", "version", "2 KB event", "200 KB event", "burst, events/s", "stored", f"disk, {events:,} events"]
     parts = [
-        f"Measured {report.machine()}, by `python -m bench.peers`. Each logger had a home, a project and (if it is a "
+        f"{report.circumstances('peers')}. Each logger had a home, a project and (if it is a "
         "package) an environment of its own. Costs are ratios to `python3 -I -S -c pass`, in turns with it: median and "
         f"p95. The burst is {hook.WRITERS} processes at once with {hook.EACH} events each, or what of it is begun "
         f"within {hook.BURST_PATIENCE} s. The {events:,} events have {megabytes:.1f} MB as JSON.",

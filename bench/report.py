@@ -3,6 +3,7 @@
 import math
 import os
 import platform
+import shlex
 import sqlite3
 import sys
 import time
@@ -22,14 +23,15 @@ COLOURS = (  # told apart by most eyes
 )
 
 
-def machine() -> str:
-    """When and on what it ran, without names of hosts or folders."""
+def circumstances(bench: str) -> str:
+    """When, on what and by which command it ran, without names of hosts or folders."""
     day = datetime.now(timezone.utc).date().isoformat()
     python = f"{platform.python_implementation()} {platform.python_version()}"
     cores = os.cpu_count()
+    command = shlex.join(["python", "-m", f"bench.{bench}", *sys.argv[1:]])
     return (
-        f"{day}; sessionlog {__version__}; {cores} cores, {platform.system()} {platform.machine()}, "
-        f"{python}, SQLite {sqlite3.sqlite_version}"
+        f"Measured {day}; sessionlog {__version__}; {cores} cores, {platform.system()} {platform.machine()}, "
+        f"{python}, SQLite {sqlite3.sqlite_version}, by `{command}`"
     )
 
 

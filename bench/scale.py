@@ -1,6 +1,6 @@
 """How the cost of a hook, of searching, pages, exports and audits grows with the archive: docs/scale.md and scale.svg.
 
-python -m bench.scale            # 10^4 to 10^7 events: an hour, 10 GB in $TMPDIR (30 free), kept for the next run
+python -m bench.scale            # 10^4 to 10^7 events: half an hour, 10 GB in $TMPDIR (30 free), kept for the next run
 python -m bench.scale --sizes 10000 100000 --rounds 100 --no-report
 """
 
@@ -176,7 +176,7 @@ def main() -> None:
     verdict = "kept" if growth <= LIMIT else "MISSED"
     text = "\n\n".join(
         (
-            f"Measured {report.machine()}, by `python -m bench.scale`.",
+            f"{report.circumstances('scale')}.",
             "![Milliseconds by size of the archive, both logarithmic](scale.svg)",
             report.table(
                 ["", *(f"{size:,} events" for size in sizes)],

@@ -199,7 +199,7 @@ def main() -> None:
     head = ["page", "p50", "worst", "p50, written to", "worst, written to", "limit", "size", ""]
     text = "\n\n".join(
         (
-            f"Measured {report.machine()}, by `python -m bench.web`: {options.events:,} events in "
+            f"{report.circumstances('web')}: {options.events:,} events in "
             f"{options.events // 200:,} sessions and one of {LONG_EVENTS:,}, {found.size() / 1e6:,.0f} MB. Time to the "
             f"first byte, warm, {options.loads} loads of each page, each over a new connection.",
             report.table(head, rows),

@@ -548,3 +548,9 @@ def test_the_doctor_closes_what_lies_beside_an_archive(place: Place) -> None:
         path.chmod(0o755)
     assert [result.level for result in privacy.make_private()] == ["ok"]
     assert {path.stat().st_mode & 0o077 for path in (folder, *beside)} == {0}
+
+
+def test_whoever_asks_while_another_counts_is_told(mixed: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(derived, "LOCK_WAIT", 0.1)
+    with digest.KIND.lock(mixed), pytest.raises(SessionlogError, match="being counted"):
+        digest.connect(mixed)

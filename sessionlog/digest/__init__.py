@@ -15,6 +15,7 @@ from typing import Any
 
 from sessionlog import derived, read_only, reading
 from sessionlog.digest import counting
+from sessionlog.errors import ArchiveUnavailable, SessionlogError
 from sessionlog.projects import Place
 
 KIND = derived.Kind(".digest", 1, "DELETE", counting.SCHEMA, "'', 0, 0, ''")
@@ -68,6 +69,10 @@ def _brought_up_to_date(place: Place, identity: str, stamp: str) -> sqlite3.Conn
     try:
         with KIND.lock(place):
             return _caught_up(KIND.open(place, identity), place, stamp)
+    except ArchiveUnavailable as error:
+        raise SessionlogError(
+            f"the events of {place.project} are being counted, which takes a while the first time; try again in a minute"
+        ) from error
     except (OSError, sqlite3.OperationalError):  # a disk that is read-only or full: for this once, in memory
         connection = sqlite3.connect("", isolation_level=None, uri=True)
         KIND.fill(connection, identity)
