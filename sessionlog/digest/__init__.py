@@ -71,7 +71,7 @@ def _brought_up_to_date(place: Place, identity: str, stamp: str) -> sqlite3.Conn
             return _caught_up(KIND.open(place, identity), place, stamp)
     except ArchiveUnavailable as error:
         raise SessionlogError(
-            f"the events of {place.project} are being counted, which takes a while the first time; try again in a minute"
+            f"the events of {place.project} are being counted for the first time; try again in a minute"
         ) from error
     except (OSError, sqlite3.OperationalError):  # a disk that is read-only or full: for this once, in memory
         connection = sqlite3.connect("", isolation_level=None, uri=True)
