@@ -6,7 +6,7 @@ import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future
+from typing import TYPE_CHECKING
 
 from sessionlog import projects, settings
 from sessionlog.projects import Place
@@ -14,6 +14,9 @@ from sessionlog.redact import Rules
 from sessionlog.transcripts import chunks, files, prices, store
 from sessionlog.transcripts.chunks import Digest, Skip, Span
 from sessionlog.transcripts.homes import Homes
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future  # which takes 6 ms to import
 
 # Starting other processes takes longer than reading this much.
 WORTH_A_POOL = 16 << 20
@@ -285,6 +288,8 @@ def _in_order(
 
 
 def _done(work: Callable[[Span, Rules | None], Digest], span: Span, rules: Rules | None) -> Future[Digest]:
+    from concurrent.futures import Future
+
     future: Future[Digest] = Future()
     try:
         future.set_result(work(span, rules))
