@@ -24,7 +24,7 @@ COLOURS = (  # told apart by most eyes
 
 
 def circumstances(bench: str) -> str:
-    """When, on what and by which command it ran, without names of hosts or folders."""
+    """When, on what and by which command it ran, without the name of the host."""
     day = datetime.now(timezone.utc).date().isoformat()
     python = f"{platform.python_implementation()} {platform.python_version()}"
     cores = os.cpu_count()

@@ -115,3 +115,12 @@ def test_an_empty_home_says_what_to_do(place: Place, serve: Serve, visit: Open, 
     expect(page.locator("main")).to_contain_text("sessionlog install")
     page = visit(f"{address}-/dashboard")
     expect(page.locator("main")).to_contain_text("Nothing was recorded in that time")
+
+
+def test_an_archive_that_cannot_be_read_is_not_an_empty_one(busy: Place, serve: Serve, visit: Open) -> None:
+    address = serve()
+    with closing(sqlite3.connect(busy.db)) as connection:
+        connection.execute("PRAGMA user_version = 999")
+    page = visit(address)
+    expect(page.get_by_role("alert")).to_contain_text("written by a newer sessionlog")
+    expect(page.locator("main")).not_to_contain_text("Nothing has been recorded")
