@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench import corpus, report
-from sessionlog import archive, projects
-from sessionlog.event import normalise
-from sessionlog.projects import Place
+from sessionlog.archive import append
+from sessionlog.archive import place as projects
+from sessionlog.archive.event import normalise
+from sessionlog.archive.place import Place
 
 # What an event takes on the disk while its archive is made and searched (the log of the transaction, the search index).
 ROOM, SMALL_ROOM = 6000, 3000
@@ -34,7 +35,7 @@ class Archive(NamedTuple):
 def archive_of(folder: Path, events: int, small: bool = False) -> Archive:
     """The archive of so many events in this folder; made if it is not there, not whole, or of another schema."""
     made = folder / "made"
-    wanted = f"{events} events, schema {archive.SCHEMA_VERSION}\n"
+    wanted = f"{events} events, schema {append.SCHEMA_VERSION}\n"
     found = _in(folder)
     if made.exists() and made.read_text() == wanted:
         report.progress(f"{events:,} events are there from before")
@@ -61,7 +62,7 @@ def add_session(found: Archive, session_id: str, events: int) -> None:
     """One more session, of so many events, through the library."""
     rng = random.Random(events)
     at_ms = 1_790_000_000_000
-    with closing(archive.open_for_writing(found.place, 10)) as connection:
+    with closing(append.open_for_writing(found.place, 10)) as connection:
         (there,) = connection.execute("SELECT count(*) FROM events WHERE session_id = ?", (session_id,)).fetchone()
         if there >= events:
             return
@@ -71,7 +72,7 @@ def add_session(found: Archive, session_id: str, events: int) -> None:
             at_ms += rng.randint(100, 4000)
             size = min(int(rng.lognormvariate(6.8, 1.0)), 20_000)
             event = corpus.payload(rng.choice(corpus.KINDS), size, rng, session_id)
-            archive.append(connection, normalise(event, at_ms=at_ms, via="bench"), at_ms)
+            append.append(connection, normalise(event, at_ms=at_ms, via="bench"), at_ms)
         connection.execute("COMMIT")
 
 

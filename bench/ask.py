@@ -19,9 +19,10 @@ from itertools import islice
 from pathlib import Path
 
 from bench import corpus
-from sessionlog import derived, reading, search
-from sessionlog.projects import Place
-from sessionlog.search import index
+from sessionlog.archive import lookup, read, sidecar
+from sessionlog.archive.place import Place
+from sessionlog.ask.search import find as search
+from sessionlog.ask.search import index
 
 # A question of ours, and the substring that comes nearest to it for those who know nothing of words.
 QUESTIONS = {
@@ -54,7 +55,7 @@ def archive(folder: Path, events: int, small: bool = False) -> Place:
     project = folder / "project"
     project.mkdir(parents=True, exist_ok=True)
     os.environ["CLAUDE_PROJECT_DIR"] = str(project)
-    place = reading.place_of()
+    place = read.place_of()
     if not os.path.exists(place.db):
         print(f"Making {events:,} events …", flush=True)
         corpus.fill(project, events, small=small)
@@ -62,8 +63,8 @@ def archive(folder: Path, events: int, small: bool = False) -> Place:
 
 
 def first_index(place: Place) -> None:
-    derived.forget(place)
-    with closing(reading.connect(place)) as connection:
+    sidecar.forget(place)
+    with closing(read.connect(place)) as connection:
         started, used = time.perf_counter(), time.process_time()
         index.catch_up(place, connection)
         took, used = time.perf_counter() - started, time.process_time() - used
@@ -112,8 +113,8 @@ def exported(place: Place, folder: Path, events: int) -> Path | None:
 
 
 def commands(place: Place) -> None:
-    with closing(reading.connect(place)) as connection:
-        session_id = next(iter(reading.sessions(connection, 1)))["session_id"]
+    with closing(read.connect(place)) as connection:
+        session_id = next(iter(lookup.sessions(connection, 1)))["session_id"]
     for arguments in (["sessions"], ["show", session_id[:8]], ["show", "last"]):
         print(f"{' '.join(arguments):30} {seconds(command(*arguments)) * 1000:8.0f} ms wall")
 

@@ -8,11 +8,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from sessionlog import archive, migrate, projects
-from sessionlog.event import COLUMNS, normalise
-from sessionlog.lean import utc_text
+from sessionlog.archive import append, migrate
+from sessionlog.archive import place as projects
+from sessionlog.archive.append import DIGESTED
+from sessionlog.archive.event import COLUMNS, normalise
+from sessionlog.fastlib import utc_text
 
-WORDS = (  # noqa: SIM905 (a list of 40 would be 40 lines)
+WORDS = (
     "def return import class self value result index config request response session event handler archive "
     "测试 数据 按钮 组件 函数 文件 async await const let function export default None True False error path"
 ).split()
@@ -110,7 +112,7 @@ def fill(
         connection.execute(statement)
     connection.execute(_SESSIONS)
     connection.execute(
-        "UPDATE sessions SET (chain, last_event) = ("
+        "UPDATE sessions SET (head_hash, last_event_id) = ("
         "SELECT hash, id FROM events WHERE events.session_id = sessions.session_id ORDER BY at DESC LIMIT 1)"
     )
     connection.execute("COMMIT")
@@ -152,8 +154,9 @@ def _rows(rng: random.Random, events: int, events_per_session: int, small: bool)
         prompt_id = f"{rng.getrandbits(128):032x}"
         row[prompt_at] = f"{prompt_id[:8]}-{prompt_id[8:12]}-{prompt_id[12:16]}-{prompt_id[16:20]}-{prompt_id[20:]}"
         salt = f"{rng.getrandbits(128):032x}"
-        bytes_of_row = [value.encode() if isinstance(value, str) else value for value in row]
-        chain = archive.link(chain, archive.digest((number + 1, salt.encode(), *bytes_of_row)))
+        fields = {**dict(zip(COLUMNS, row, strict=True)), "id": number + 1, "salt": salt}
+        values = [fields[name].encode() if isinstance(fields[name], str) else fields[name] for name in DIGESTED]
+        chain = append.link(chain, append.digest(values))
         yield number + 1, *row, salt, chain
 
 

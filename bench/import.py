@@ -22,7 +22,7 @@ from typing import Any
 
 from bench import corpus
 from bench.processes import tree_memory
-from sessionlog.lean import utc_text
+from sessionlog.fastlib import utc_text
 
 # What people can install from the package index to keep transcripts in a database: name, command, environment.
 PEERS = {
@@ -51,7 +51,7 @@ for path in glob.glob(folder + "/**/*.jsonl", recursive=True):
 
 OURS = """
 import sys
-from sessionlog import transcripts
+from sessionlog.transcripts import importer as transcripts
 if __name__ == "__main__":
     summary = transcripts.run([sys.argv[1]])
     assert not summary.skips, summary.skips

@@ -31,8 +31,8 @@ from bench.archives import Archive
 from bench.hook import BARE, PYTHON, ROOT, as_json
 from bench.processes import SESSIONLOG, Server, browsing, timed
 from bench.report import milliseconds, percentile
-from sessionlog import projects
-from sessionlog.search import index
+from sessionlog.archive import place as projects
+from sessionlog.ask.search import index
 
 HOOK = [*PYTHON, str(ROOT / "hooks" / "any_event.py")]
 BEFORE = 20_000  # events in the archive when it begins
@@ -254,7 +254,7 @@ def look(work: Work) -> Stored:
             work.ids,
         )
         stored = Counter(identity for (identity,) in rows)
-        (messages,) = connection.execute("SELECT count(*) FROM messages").fetchone()
+        (messages,) = connection.execute("SELECT count(*) FROM transcript_parts").fetchone()
         (integrity,) = connection.execute("PRAGMA quick_check").fetchone()
     missing = [fired for fired in work.fired if not stored[fired.identity]]
     lost = [fired.identity for fired in missing if fired.code == 0]

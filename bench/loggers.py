@@ -14,7 +14,8 @@ from typing import Any
 
 from bench import corpus, hook
 from bench.processes import SESSIONLOG
-from sessionlog import __version__, projects
+from sessionlog import __version__
+from sessionlog.archive import place as projects
 
 # Fills the store through the peer's own library, as processes for ten thousand events would take an hour.
 FEED_EYELET = """

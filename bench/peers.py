@@ -24,8 +24,9 @@ from typing import Any
 from bench import corpus, hook, report
 from bench.loggers import LEFT_OUT, LOGGERS, Logger, NotInstalled
 from bench.report import milliseconds
-from sessionlog import archive, projects
-from sessionlog.event import normalise
+from sessionlog.archive import append
+from sessionlog.archive import place as projects
+from sessionlog.archive.event import normalise
 
 WORD, CHINESE = "handler", "登录"
 # Chinese has no spaces between its words; one event in twenty says this.
@@ -53,10 +54,10 @@ def fill(logger: Logger, path: Path) -> None:
     if logger.name == "sessionlog":
         place = projects.place(logger.env["CLAUDE_PROJECT_DIR"])
         at_ms = time.time_ns() // 1_000_000
-        with closing(archive.open_for_writing(place)) as connection, open(path, encoding="utf-8") as file:
+        with closing(append.open_for_writing(place)) as connection, open(path, encoding="utf-8") as file:
             for number, line in enumerate(file):
                 row = normalise(json.loads(line), at_ms=at_ms + number, via="bench")
-                archive.append(connection, row, at_ms + number)
+                append.append(connection, row, at_ms + number)
         return
     assert logger.feed
     command = [str(path) if part == "{events}" else part for part in logger.feed]

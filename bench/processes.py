@@ -74,7 +74,7 @@ class Server:
 def browsing(env: dict[str, str], folder: Path, patience: float = 600) -> Iterator[Server]:
     """`sessionlog browse` on a free port, until the block ends. It may index or migrate before it answers."""
     errors = folder / "browse.err"
-    command = [*SESSIONLOG, "browse", "--no-open", "--port", "0"]
+    command = [*SESSIONLOG, "browse", "--no-open", "--no-token", "--port", "0"]
     with open(errors, "wb") as stderr:
         process = subprocess.Popen(command, env={**env, "PYTHONUNBUFFERED": "1"}, stdout=subprocess.PIPE, stderr=stderr)
     try:

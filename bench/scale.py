@@ -16,8 +16,9 @@ from bench.archives import Archive
 from bench.hook import BARE, PYTHON, ROOT, as_json, run
 from bench.processes import SESSIONLOG, Run, browsing, lines_a_second, timed
 from bench.report import milliseconds
-from sessionlog import derived, digest, metadata, reading
-from sessionlog.search import index
+from sessionlog.archive import describe, lookup, read, sidecar
+from sessionlog.ask.rollup import open as rollup
+from sessionlog.ask.search import index
 
 SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
 WORD, CHINESE = "handler", "按钮"
@@ -89,11 +90,11 @@ def reading_costs(found: Archive, patience: float, keep_index: bool, rows: Rows,
     size = found.size()
     add("database", f"{size / 1e6:,.0f} MB")
     if keep_index and Path(index.path_of(found.place)).exists():
-        derived.forget(found.place, [digest.KIND.ending])
+        sidecar.forget(found.place, [rollup.KIND.ending])
         add("first search, which makes the index", "not measured")
         add("its memory", "")
     else:
-        derived.forget(found.place)
+        sidecar.forget(found.place)
         first = timed([*SESSIONLOG, "search", WORD], found.env, 3600)
         add("first search, which makes the index", told(first), first.seconds * 1000)
         add("its memory", f"{first.memory / 1e6:.0f} MB")
@@ -112,8 +113,8 @@ def reading_costs(found: Archive, patience: float, keep_index: bool, rows: Rows,
 
 def pages(found: Archive, add: Callable[[str, str, float | None], None]) -> None:
     """The time to the first byte, warm: the median of five."""
-    with closing(reading.connect(found.place)) as connection:
-        session = next(iter(reading.sessions(connection, 1)))["session_id"]
+    with closing(read.connect(found.place)) as connection:
+        session = next(iter(lookup.sessions(connection, 1)))["session_id"]
     database = found.place.name
     asked = {
         "page: home": "/",
@@ -134,7 +135,7 @@ def pages(found: Archive, add: Callable[[str, str, float | None], None]) -> None
 
 def audits(found: Archive, patience: float, add: Callable[[str, str, float | None], None]) -> None:
     """Every question of `sessionlog audit`, as a command."""
-    runs = {name: timed([*SESSIONLOG, "audit", name, "--csv"], found.env, patience) for name in metadata.queries()}
+    runs = {name: timed([*SESSIONLOG, "audit", name, "--csv"], found.env, patience) for name in describe.queries()}
     median = statistics.median(done.seconds for done in runs.values())
     slowest = max(runs, key=lambda name: runs[name].seconds)
     hungriest = max(runs, key=lambda name: runs[name].memory)

@@ -20,9 +20,9 @@ from bench import archives, corpus, report
 from bench.archives import Archive
 from bench.processes import Answer, Server, browsing
 from bench.report import milliseconds
-from sessionlog import archive, metadata, reading
-from sessionlog.event import normalise
-from sessionlog.projects import Place
+from sessionlog.archive import append, describe, lookup, read
+from sessionlog.archive.event import normalise
+from sessionlog.archive.place import Place
 
 LONG, LONG_EVENTS = "long-session", 20_000
 LIMIT, HOME_LIMIT = 0.3, 0.15  # seconds
@@ -40,8 +40,8 @@ class Page(NamedTuple):
 def pages(found: Archive) -> list[Page]:
     """Every kind of page, with what this archive holds."""
     database = found.place.name
-    with closing(reading.connect(found.place)) as connection:
-        sessions = [row["session_id"] for row in reading.sessions(connection, 40)]
+    with closing(read.connect(found.place)) as connection:
+        sessions = [row["session_id"] for row in lookup.sessions(connection, 40)]
         session = next(name for name in sessions[len(sessions) // 2 :] if name != LONG)
         middle = _middle(connection, session)
         far = _middle(connection, LONG)
@@ -73,7 +73,7 @@ def pages(found: Archive) -> list[Page]:
         Page("a file", f"/-/files?{file_query}"),
         Page("dashboard", "/-/dashboard"),
         Page("audits", "/-/audits"),
-        *(Page(f"audit {name}", f"/-/audits/{name}") for name in metadata.queries()),
+        *(Page(f"audit {name}", f"/-/audits/{name}") for name in describe.queries()),
         Page("Datasette: database", f"/{database}"),
         Page("Datasette: events", f"/{database}/events"),
         Page("Datasette: events, filtered", f"/{database}/events?event=PostToolUse&tool_name=Edit"),
@@ -83,7 +83,7 @@ def pages(found: Archive) -> list[Page]:
 
 
 def _middle(connection: sqlite3.Connection, session_id: str) -> int:
-    ids = [row["id"] for row in reading.events(connection, session_id)]
+    ids = [row["id"] for row in lookup.events(connection, session_id)]
     return int(ids[len(ids) // 2])
 
 
@@ -130,10 +130,10 @@ def write_until_told(place: Place, rate: float, pipe: Connection) -> None:
         row = normalise(corpus.payload("Bash", 1500, rng, "written-meanwhile"), at_ms=at_ms, via="bench")
         begun = time.perf_counter()
         try:
-            connection = archive.open_for_writing(place)
+            connection = append.open_for_writing(place)
             try:
-                archive.append(connection, row, at_ms)
-                archive.let_go(connection, place)
+                append.append(connection, row, at_ms)
+                append.let_go(connection, place)
             finally:
                 connection.close()
         except Exception as error:

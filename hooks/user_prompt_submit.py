@@ -4,11 +4,13 @@ import sys
 
 try:
     here = __file__.replace("\\", "/").rsplit("/", 2)[0]
-    package = sys.modules["sessionlog"] = type(sys)("sessionlog")
-    package.__path__ = [here + "/sessionlog", here]  # beside this folder in a checkout, around it when installed
+    for room in ("", "/record", "/redact", "/archive"):  # packages as they are, without running their __init__
+        name = "sessionlog" + room.replace("/", ".")
+        package = sys.modules[name] = type(sys)(name)
+        package.__path__ = [here + "/sessionlog" + room, here + room]  # in a checkout, or installed around this folder
     sys.path.reverse()  # C modules first: the folder of the whole standard library need not be searched
 
-    from sessionlog.hook import main
+    from sessionlog.record.hook import main
 
     main("UserPromptSubmit", "user_prompt_submit")
 except Exception as error:

@@ -1,5 +1,5 @@
 """`python -m sessionlog`."""
 
-from sessionlog.cli import main
+from sessionlog.cli.main import main
 
 main()

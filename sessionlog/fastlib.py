@@ -1,8 +1,8 @@
 """The few pieces of the standard library that the hook needs, at the price of their C cores.
 
 A bare interpreter starts in 10 ms; `import json` adds another 10, `sqlite3` 8, `os` 1.4. Their C cores cost next to
-nothing. Where a core is missing or has changed, the public module takes its place: tests/test_lean.py shows that both
-ways store the same rows.
+nothing. Where a core is missing or has changed, the public module takes its place: tests/record/test_hook.py shows that
+both ways store the same rows.
 """
 
 import sys

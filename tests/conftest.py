@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
-from sessionlog import projects
+from sessionlog.archive import place as projects
 from tests.faults.book import Line, table
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -24,11 +27,50 @@ HANDLERS = ROOT / "hooks"
 
 PAYLOAD_FILES = sorted((FIXTURES / "payloads").rglob("*.json"))
 
+# An ordinary run tries few examples of each property, others each time; `--hypothesis-profile=thorough` tries many, and
+# the sizes that `thorough()` chooses. Tests set no number of their own, so that the profile decides. No deadline: how
+# long an example takes says more about what else the machine is doing.
+COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("quick", max_examples=60, **COMMON)
+settings.register_profile("thorough", max_examples=1000, **COMMON)
+
+
+def thorough() -> bool:
+    """Whether this run may take long: large sizes instead of those that are just large enough."""
+    return settings.get_current_profile_name().startswith("thorough")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # Not when this file is imported: tests import it under another name, after Hypothesis has read its options.
+    if not config.getoption("--hypothesis-profile"):
+        settings.load_profile("quick")
+    usual_signals()
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # else every process that a test starts compiles all modules anew
+
+
+@pytest.hookimpl(wrapper=True, optionalhook=True)
+def pytest_xdist_auto_num_workers() -> Iterator[None]:
+    """One more than there are processors: some tests wait for seconds that the product waits."""
+    count = yield
+    return count if os.environ.get("PYTEST_XDIST_AUTO_NUM_WORKERS") else count + 1
+
+
+def usual_signals() -> None:
+    """SIGINT and SIGQUIT as a terminal would have them, for us and for whatever we start.
+
+    A script that starts us in the background makes us ignore both, and a process inherits what is ignored: Ctrl+C would
+    not end the commands that tests interrupt. SIGHUP is left alone: `nohup` ignores it so that the run goes on.
+    """
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if hasattr(signal, "SIGQUIT") and signal.getsignal(signal.SIGQUIT) == signal.SIG_IGN:
+        signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("sessionlog")
     group.addoption("--faults-times", type=int, default=1, help="try random faults so many times as often")
-    group.addoption("--fuzz-cases", type=int, default=1000, help="so many mutated payloads for the hook")
+    group.addoption("--fuzz-cases", type=int, help="so many mutated payloads for the hook")
 
 
 def pytest_report_header() -> str:
@@ -52,6 +94,38 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 
 @pytest.fixture(autouse=True)
+def no_process_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What a test starts is over when the test is, even if it failed: an endless query would outlive the whole run."""
+    started: list[subprocess.Popen[Any]] = []
+    begin = subprocess.Popen.__init__
+
+    def noted(self: subprocess.Popen[Any], *arguments: Any, **options: Any) -> None:
+        begin(self, *arguments, **options)
+        started.append(self)
+
+    monkeypatch.setattr(subprocess.Popen, "__init__", noted)
+    yield
+    left = [process for process in started if process.poll() is None]
+    for process in left:
+        for pid in with_descendants(process.pid):
+            with suppress(OSError):
+                os.kill(pid, getattr(signal, "SIGKILL", signal.SIGTERM))
+        process.wait(timeout=20)
+    assert not left, f"still running after the test: {[process.args for process in left]}"
+
+
+def with_descendants(pid: int) -> list[int]:
+    """A process and all that it started, and what those started."""
+    with suppress(OSError):
+        listed = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=False).stdout
+        found = [pid]
+        for parent in found:  # grows while it is read
+            found += [int(child) for child, its in map(str.split, listed.splitlines()) if int(its) == parent]
+        return found
+    return [pid]
+
+
+@pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty home directory; nothing of the real one, or of a session around us, is seen."""
     folder = tmp_path / "home"
@@ -60,7 +134,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         if name.startswith(("SESSIONLOG_", "CLAUDE", "XDG_", "CCC_")):
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(folder))
-    monkeypatch.setenv("SESSIONLOG_NO_FOLLOW", "1")  # importers that outlive a test; tests/test_follow.py asks for them
+    monkeypatch.setenv(
+        "SESSIONLOG_NO_FOLLOW", "1"
+    )  # importers that outlive a test; tests/record/test_spawn_import.py asks for them
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     return folder
 

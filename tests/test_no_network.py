@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from sessionlog import projects
-from tests import transcript_files as made
+from sessionlog.archive import place as projects
 from tests.conftest import HANDLERS, PYTHON, ROOT, Hook, rows
-from tests.test_hook import prompt, tool
+from tests.helpers import transcript_files as made
+from tests.record.test_hook import prompt, tool
 
 # Python tells an audit hook of every connection and every name that is looked up, whoever asks for it.
 GUARD = """
@@ -85,10 +85,10 @@ def test_no_hook_and_no_importer_connects(home: Path, project: Path, place: proj
         assert guarded(HANDLERS / handler, data=b"no event").returncode == 1
     path = made.recorded(home) / f"{made.SESSION}.jsonl"
     (stamp := home / "stamp").touch()
-    follower = ROOT / "sessionlog" / "follower.py"
-    done = guarded(follower, place.home, place.project, place.db, str(path), str(stamp))
+    importer = ROOT / "sessionlog" / "record" / "import_child.py"
+    done = guarded(importer, place.home, place.project, place.db, str(path), str(stamp))
     assert done.returncode == 0, done.stderr
-    assert rows(place, "SELECT * FROM messages LIMIT 1")
+    assert rows(place, "SELECT * FROM transcript_parts LIMIT 1")
     assert not log.exists(), log.read_text()
 
 
@@ -118,9 +118,10 @@ def test_the_web_page_listens_here_and_asks_nobody(project: Path, hook: Hook, lo
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout
-            found = re.search(r"http://127\.0\.0\.1:\d+/", process.stdout.readline())
+            found = re.search(r"http://127\.0\.0\.1:\d+/\S*", process.stdout.readline())
             assert found
-            with urllib.request.urlopen(found[0], timeout=30) as answer:
+            with_cookies = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+            with with_cookies.open(found[0], timeout=30) as answer:
                 assert answer.status == 200
         finally:
             process.terminate()

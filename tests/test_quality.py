@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
@@ -13,9 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from sessionlog import __version__, projects
-from tests.conftest import PAYLOAD_FILES, PYTHON, ROOT, Hook, rows
-from tests.test_hook import prompt
+from sessionlog import __version__
+from sessionlog.archive import place as projects
+from tests.conftest import PYTHON, ROOT, rows
+from tests.record.test_hook import prompt
 
 
 @pytest.mark.parametrize("command", ["ruff check .", "ruff format --check .", "mypy"])
@@ -26,6 +28,27 @@ def test_checks_are_clean(command: str) -> None:
         [sys.executable, "-m", name, *arguments], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_rooms_import_only_from_below() -> None:
+    """The directions in pyproject.toml: which room may import from which."""
+    program = Path(sys.executable).with_name("lint-imports")
+    done = subprocess.run([program, "--no-cache"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+# What a package offers is imported from the module that has it: a package that runs code costs every hook.
+AT_THE_TOP = {"__init__", "__main__", "config", "errors", "fastlib", "times"}
+
+
+def test_every_module_is_in_a_room_and_no_package_runs_code() -> None:
+    package = ROOT / "sessionlog"
+    assert {path.stem for path in package.glob("*.py")} == AT_THE_TOP
+    for path in package.rglob("__init__.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        assert ast.get_docstring(tree), path
+        rest = [ast.unparse(node) for node in tree.body[1:]]
+        assert rest == ([f"__version__ = {__version__!r}"] if path.parent == package else []), path
 
 
 def test_a_wheel_holds_hooks_migrations_and_metadata_and_records(
@@ -41,7 +64,12 @@ def test_a_wheel_holds_hooks_migrations_and_metadata_and_records(
     site = tmp_path / "site-packages"
     with zipfile.ZipFile(wheel) as file:
         file.extractall(site)
-    data = ("migrations/0001_events.sql", "datasette-metadata.yml", "demo/session.jsonl", "supervisor/rules.yml")
+    data = (
+        "archive/migrations/0001_events.sql",
+        "datasette-metadata.yml",
+        "cli/demo_session.jsonl",
+        "supervisor/rules.yml",
+    )
     for name in ("hooks/any_event.py", *data):
         assert (site / "sessionlog" / name).is_file(), name
     hook = site / "sessionlog" / "hooks" / "any_event.py"
@@ -49,8 +77,8 @@ def test_a_wheel_holds_hooks_migrations_and_metadata_and_records(
     assert [row["prompt"] for row in rows(place)] == ["from a wheel"]
 
 
-def test_the_readme_never_sends_people_to_another_package() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_no_page_sends_people_to_another_package() -> None:
+    text = "".join(path.read_text(encoding="utf-8") for path in (*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")))
     assert not re.search(r"(pip|uv|uvx|pipx)[\w -]* install (-\w+ )*sessionlog\b", text)
     assert not re.search(r"uvx sessionlog\b", text)
 
@@ -81,18 +109,28 @@ def test_ci_pins_what_it_installs() -> None:
     assert needed_names <= pinned, needed_names - pinned
 
 
+def test_what_is_imported_is_declared_and_the_other_way_round() -> None:
+    imported = set()
+    for path in (ROOT / "sessionlog").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_bytes())):
+            if isinstance(node, ast.Import):
+                imported |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                imported.add(node.module.partition(".")[0])
+    owners = metadata.packages_distributions()
+    needed = {_normalised(owner) for name in imported - sys.stdlib_module_names for owner in owners[name]}
+    declared = {
+        _normalised(re.match(r"[\w.-]+", requirement)[0])  # type: ignore[index]
+        for requirement in metadata.requires("claude-sessionlog") or []
+        if "extra" not in requirement
+    }
+    assert needed - {"claude-sessionlog"} == declared
+
+
+def _normalised(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
 def test_the_changelog_names_the_version() -> None:
     text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert f"[{__version__}]" in text or "[Unreleased]" in text
-
-
-def test_the_queries_of_the_readme_run(hook: Hook, place: projects.Place) -> None:
-    for path in PAYLOAD_FILES:
-        hook(path.read_bytes())
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    queries = [
-        query for block in re.findall(r"```sql\n(.*?)```", text, re.S) for query in block.split(";") if query.strip()
-    ]
-    assert len(queries) >= 3
-    for query in queries:
-        rows(place, query)

@@ -6,7 +6,7 @@ from datetime import datetime, timezone
 
 import pytest
 
-from sessionlog import when
+from sessionlog import times
 from sessionlog.errors import SessionlogError
 
 NOW = datetime(2026, 11, 16, 12, 0, tzinfo=timezone.utc)
@@ -24,17 +24,17 @@ NOW = datetime(2026, 11, 16, 12, 0, tzinfo=timezone.utc)
     ],
 )
 def test_times(text: str, expected: str) -> None:
-    assert when.parse(text, NOW) == expected
+    assert times.parse(text, NOW) == expected
 
 
 def test_dates_are_those_of_this_machines_clock() -> None:
     midnight = datetime(2026, 11, 16).astimezone()
-    assert when.parse("2026-11-16", NOW) == when.archive_text(midnight)
-    assert when.parse("today", midnight.replace(hour=15)) == when.archive_text(midnight)
-    assert when.parse("yesterday", midnight.replace(hour=15)) < when.parse("today", midnight.replace(hour=15))
+    assert times.parse("2026-11-16", NOW) == times.archive_text(midnight)
+    assert times.parse("today", midnight.replace(hour=15)) == times.archive_text(midnight)
+    assert times.parse("yesterday", midnight.replace(hour=15)) < times.parse("today", midnight.replace(hour=15))
 
 
 @pytest.mark.parametrize("text", ["", "soon", "7x", "2026-13-01", "999999w", "d"])
 def test_anything_else_is_explained(text: str) -> None:
     with pytest.raises(SessionlogError, match="is no time"):
-        when.parse(text, NOW)
+        times.parse(text, NOW)

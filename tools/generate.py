@@ -1,23 +1,26 @@
-"""Writes the files that repeat what the code says: the plugin's hooks, and the command reference in the README.
+"""Writes what repeats the code: the plugin's hooks files, how tokens begin, docs/cli.md, and lists in other pages.
 
-`python tools/generate.py` brings them up to date, `python tools/generate.py --check` tells whether they are.
+`python tools/generate.py` updates them. `python tools/generate.py --check` exits with 1 if one is out of date.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable
+import textwrap
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import click
 
-from sessionlog import registration
-from sessionlog.cli import cli
-from sessionlog.client_events import CORE, EVENTS, RECORDED
+from sessionlog.agents.claude_code.events import CORE, EVENTS, RECORDED
+from sessionlog.archive import describe
+from sessionlog.cli.main import COMMANDS, cli
+from sessionlog.install import commands
+from sessionlog.redact import token_forms
+from sessionlog.redact.built_in import BUILT_IN
 
 ROOT = Path(__file__).resolve().parent.parent
-BEGIN, END = "<!-- commands -->", "<!-- /commands -->"
 
 # Clients before 2.1.257 ignore a whole file of a plugin's hooks for one event that they do not know, but that file only
 # (seen with 2.0.60 to 2.1.325). So the events that came after the specification stand in files of their own, which
@@ -28,7 +31,10 @@ NEWER_CLIENTS = ((2, 1, 116), (2, 1, 251))
 def generated() -> dict[Path, str]:
     """Every generated file, and what should be in it."""
     files = {f"hooks/{name}": hooks_file(events) for name, events in plugin_events().items()}
-    files["README.md"] = readme((ROOT / "README.md").read_text(encoding="utf-8"))
+    files["docs/cli.md"] = cli_page()
+    for page, (name, make) in LISTS.items():
+        files[page] = filled((ROOT / page).read_text(encoding="utf-8"), name, make())
+    files["sessionlog/redact/token_heads.py"] = token_heads()
     return {ROOT / name: text for name, text in files.items()}
 
 
@@ -46,32 +52,92 @@ def hooks_file(events: Iterable[str]) -> str:
     """A hooks file of the plugin that registers these events."""
     groups = {}
     for event in events:
-        # `|| exit 1`: when an update has removed the plugin under a session, some shells end with 2, and 2 blocks. A
-        # timeout on a plugin's SessionEnd does not raise the 1.5 s that all of them share, but it does no harm either.
-        command = f'/bin/sh "${{CLAUDE_PLUGIN_ROOT}}/hooks/record.sh" {event} || exit 1'
-        handler = {"type": "command", "command": command, "timeout": registration.timeout(event)}
+        # A timeout on a plugin's SessionEnd does not raise the 1.5 s that all of them share, but it does no harm.
+        command = commands.plugin_command(event)
+        handler = {"type": "command", "command": command, "timeout": commands.timeout(event)}
         groups[event] = [{"hooks": [handler]}]
     return json.dumps({"hooks": groups}, indent=2) + "\n"
 
 
-def readme(text: str) -> str:
-    """The README with the command reference of today between its two markers."""
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not (begin and end):
-        raise SystemExit(f"README.md: the lines {BEGIN} and {END} are missing; the command reference goes between them")
-    return f"{before}{begin}\n\n{command_reference()}\n{end}{after}"
+def filled(page: str, name: str, text: str) -> str:
+    """The page with this text between the markers of that name. Everything outside of the markers stays."""
+    begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"
+    before, found_begin, rest = page.partition(begin)
+    _, found_end, after = rest.partition(end)
+    if not (found_begin and found_end):
+        raise SystemExit(f"the lines {begin} and {end} are missing; the generated list goes between them")
+    return f"{before}{begin}\n\n{text.strip()}\n\n{end}{after}"
 
 
-def command_reference() -> str:
-    """The --help of every command, as Markdown."""
+def token_heads() -> str:
+    """What the cheap test of every event must know of the table of tokens, without importing it."""
+    names = {
+        "WORDS": "Tokens begin with one of these words and a sign.",
+        "WEAK_WORDS": "These words begin much else too.",
+        "HEADS_4": "The first letters of tokens that have no sign after their beginning.",
+    }
+    text = '"""How tokens begin, for the cheap test. Made of token_forms.py by tools/generate.py."""\n'
+    for (name, comment), found in zip(names.items(), token_forms.heads(), strict=True):
+        lines = "\n".join(f'    b"{line} "' for line in textwrap.wrap(" ".join(sorted(found)), 100))
+        text += f"\n# {comment}\n{name} = frozenset(\n    (\n{textwrap.indent(lines, '    ')}\n    ).split()\n)\n"
+    return text
+
+
+def cli_page() -> str:
+    """docs/cli.md: the --help of every command."""
     above = cli.make_context("sessionlog", [], resilient_parsing=True)
-    parts = []
+    parts = [
+        "# Command reference\n\n"
+        "<!-- Written by tools/generate.py from the --help of each command. Do not edit. -->\n\n"
+        "`sessionlog COMMAND --help` prints the same text.\n",
+        table(("Command", ""), [(f"[`{name}`](#sessionlog-{name})", COMMANDS[name][1]) for name in sorted(COMMANDS)]),
+    ]
     for name in cli.list_commands(above):
         if command := cli.get_command(above, name):
             page = command.get_help(click.Context(command, above, name, terminal_width=80))
-            parts.append(f"### `sessionlog {name}`\n\n```text\n{page}\n```\n")
+            parts.append(f"## `sessionlog {name}`\n\n```text\n{page}\n```\n")
     return "\n".join(parts)
+
+
+def audits() -> str:
+    """The questions of `sessionlog audit`, by group."""
+    rows = [(f"`{query.name}`", query.description, query.group) for query in describe.queries().values()]
+    return table(("Name", "What it lists", "Group"), rows)
+
+
+def kinds() -> str:
+    """The kinds of secrets that are known."""
+    return ", ".join(sorted({f"`{detector.kind}`" for detector in BUILT_IN}))
+
+
+def tables() -> str:
+    """The tables and views of an archive."""
+    rows = [(f"`{name}`", found.kind, found.description) for name, found in sorted(describe.tables().items())]
+    return table(("Name", "", "What it holds"), rows)
+
+
+def client_events() -> str:
+    """The events that are registered, and the first client that knows each."""
+    rows = [
+        (f"`{name}`", ".".join(map(str, EVENTS[name].since)), "core" if name in CORE else "all") for name in RECORDED
+    ]
+    return table(("Event", "Claude Code since", "`--events`"), rows)
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """A table in Markdown."""
+    lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in (head, *rows)]
+    lines.insert(1, "|" + "---|" * (lines[0].count(" | ") + 1))
+    return "\n".join(lines) + "\n"
+
+
+# A page of docs/, the name of the markers in it, and what goes between them.
+LISTS: dict[str, tuple[str, Callable[[], str]]] = {
+    "docs/archive-format.md": ("tables", tables),
+    "docs/audit.md": ("audits", audits),
+    "docs/install.md": ("events", client_events),
+    "docs/privacy.md": ("kinds", kinds),
+}
 
 
 def main() -> None:

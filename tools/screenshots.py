@@ -86,9 +86,10 @@ def identifier(rng: random.Random) -> str:
 
 def fill() -> str:
     """A year of three projects, and today the session of `sessionlog demo`; returns the address of its page."""
-    from sessionlog import archive, projects
+    from sessionlog.archive import append
+    from sessionlog.archive import place as projects
+    from sessionlog.archive.event import normalise
     from sessionlog.cli.demo import SAMPLE
-    from sessionlog.event import normalise
 
     rng = random.Random(4)  # noqa: S311 (the same pictures every time)
     now = time.time_ns() // 1_000_000
@@ -104,14 +105,14 @@ def fill() -> str:
         ]
         if project.endswith("shop"):
             sessions.append((now - 180_000, sample, sample[0]["session_id"]))
-        with closing(archive.open_for_writing(projects.place(project))) as connection:
+        with closing(append.open_for_writing(projects.place(project))) as connection:
             connection.execute("BEGIN")
             for at_ms, events, session_id in sessions:
                 at = at_ms
                 for event in events:
                     at += rng.randint(300, 9_000)
                     record = normalise({"cwd": project, **event, "session_id": session_id}, at_ms=at, via="demo")
-                    archive.append(connection, record, at)
+                    append.append(connection, record, at)
             connection.execute("COMMIT")
     return f"/-/session/{projects.place('/home/dev/shop').name}/{sample[0]['session_id']}"
 
@@ -148,7 +149,7 @@ def main() -> None:
             "tables": f"/{database}/bash_commands",
         }
         PICTURES.mkdir(exist_ok=True)
-        command = [sys.executable, "-m", "sessionlog", "browse", "--no-open", "--port", "0"]
+        command = [sys.executable, "-m", "sessionlog", "browse", "--no-open", "--no-token", "--port", "0"]
         with (
             subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server,  # noqa: S603 (our own)
             sync_playwright() as playwright,

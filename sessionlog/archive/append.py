@@ -1,21 +1,20 @@
 """The database of one project: append an event to it, in one short transaction, or say why not."""
 
-import marshal
-
-from sessionlog import event as events
-from sessionlog import lean
-from sessionlog.lean import blake2b, os, sqlite_error, utc_text
+from sessionlog import fastlib
+from sessionlog.archive import event as events
+from sessionlog.fastlib import blake2b, os, sqlite_error, utc_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Iterable
     from typing import Any
 
+    from sessionlog.archive.event import Record
+    from sessionlog.archive.place import Place
     from sessionlog.errors import ArchiveUnavailable
-    from sessionlog.event import Record
-    from sessionlog.projects import Place
 
-SCHEMA_VERSION = 4  # the number of files in migrations/
+SCHEMA_VERSION = 5  # the number of files in migrations/
 
 # How long a hook waits for another writer before it takes the spool: a session must not feel it.
 LOCK_WAIT = 1.5
@@ -26,21 +25,30 @@ WAL_LIMIT = 1024 * 1024
 # Two registrations (plugin and settings) deliver the same payload within moments of each other.
 TWIN_WINDOW_MS = 10_000
 
-# --- The chain --------------------------------------------------------------------------------------------------------
+# --- The chain: docs/archive-format.md specifies it for other programs ------------------------------------------------
 
 HASH_SIZE = 20
 
-# What a digest is made of: every column of the row but the hash itself.
-DIGESTED = ("id", "salt", *events.COLUMNS)
+# The columns that a digest covers: all but the hash itself, and those that SQLite computes.
+DIGESTED = tuple(sorted(("id", "salt", *events.COLUMNS)))
+_NAMES = tuple([name.encode() for name in DIGESTED])
 
 
-def digest(row: "tuple[Any, ...]") -> bytes:
-    """The digest of a row of `events`: its values in the order of DIGESTED, texts as the bytes that SQLite holds.
+def digest(values: "Iterable[Any]", names: "Iterable[bytes]" = _NAMES) -> bytes:
+    """The digest of a row: the names and values of the columns that are not NULL, in the order of the names.
 
-    marshal's format 2 puts its type and length before each value, and has been the same since Python 2.5: nothing else
-    that every Python has is as fast. BLAKE2b is the fastest hash that is one, and the cheapest to import: 0.2 ms.
+    A column that is added later is NULL in the rows before it, and leaves their digests as they are. BLAKE2b is the
+    fastest hash that every Python has, and the cheapest to import: 0.2 ms.
     """
-    return blake2b(marshal.dumps(row, 2), digest_size=HASH_SIZE).digest()
+    fields = [
+        b"%s %d\n%s\n" % (name, len(value), value)
+        for name, value in [
+            (name, value if type(value) is bytes else b"%d" % value)
+            for name, value in zip(names, values)  # noqa: B905 (strict= costs, and all callers name both)
+            if value is not None
+        ]
+    ]
+    return blake2b(b"".join(fields), digest_size=HASH_SIZE).digest()
 
 
 def link(chain: "str | bytes | None", row_digest: bytes) -> str:
@@ -49,28 +57,21 @@ def link(chain: "str | bytes | None", row_digest: bytes) -> str:
     return blake2b(before + row_digest, digest_size=HASH_SIZE).hexdigest()
 
 
-def as_digested(prefix: str) -> str:
-    """The values of a row, in SQL, as `digest` wants them."""
-    return ", ".join(
-        f"{prefix}{column}" if column == "duration_ms" else f"CAST({prefix}{column} AS BLOB)"
-        for column in events.COLUMNS
-    )
-
-
 def insertion(condition: str, prefix: str = ":", source: str = "") -> str:
     """The statement that adds an event, and the only one that may: ids are never given twice, and each row is chained.
 
     One statement is one transaction, and an INSERT holds the write lock from its start: no second copy slips in, and of
     two hooks at once, one comes after the other in the chain.
     """
-    values = ", ".join(f"{prefix}{column}" for column in events.COLUMNS)
-    chain = f"(SELECT chain FROM main.sessions WHERE session_id = {prefix}session_id)"
+    values = ", ".join([f"{prefix}{column}" for column in events.COLUMNS])
+    own = {"id": "next.id", "salt": "CAST(:salt AS BLOB)", "duration_ms": f"{prefix}duration_ms"}
+    digested = ", ".join([own.get(column) or f"CAST({prefix}{column} AS BLOB)" for column in DIGESTED])
+    chain = f"(SELECT head_hash FROM main.sessions WHERE session_id = {prefix}session_id)"
     # Both, as neither may be wrong: an event that found its id taken would be lost.
-    newest = "max(ifnull((SELECT last_event FROM main.archive), 0), ifnull((SELECT max(id) FROM main.events), 0))"
+    newest = "max(ifnull((SELECT last_removed_id FROM main.archive), 0), ifnull((SELECT max(id) FROM main.events), 0))"
     return (
         f"INSERT INTO main.events (id, {', '.join(events.COLUMNS)}, salt, hash) "
-        f"SELECT next.id, {values}, :salt, "
-        f"sessionlog_link({chain}, next.id, CAST(:salt AS BLOB), {as_digested(prefix)}) "
+        f"SELECT next.id, {values}, :salt, sessionlog_link({chain}, {digested}) "
         f"FROM (SELECT {newest} + 1 AS id) AS next{source} WHERE {condition}"
     )
 
@@ -86,7 +87,7 @@ def new_salt() -> str:
 
 def connect(path: str, timeout: float) -> "sqlite3.Connection":
     """A connection that can add events."""
-    connection = lean.connect(path, timeout)
+    connection = fastlib.connect(path, timeout)
     connection.create_function("sessionlog_link", -1, lambda chain, *row: link(chain, digest(row)))
     return connection
 
@@ -119,19 +120,29 @@ def append(connection: "sqlite3.Connection", record: "Record", at_ms: int) -> No
     add(connection, _APPEND % _SAME_MOMENT, record | moment)
 
 
-def open_for_writing(place: "Place", timeout: float = LOCK_WAIT) -> "sqlite3.Connection":
-    """A connection to the project's database, made or brought up to date first if need be."""
+def open_for_writing(place: "Place", timeout: float = LOCK_WAIT, in_hook: bool = False) -> "sqlite3.Connection":
+    """A connection to the project's database, made or upgraded first if need be.
+
+    A hook does not upgrade a large archive, because a session waits for it: the importer that runs in the background or
+    the next command does.
+    """
     connection = None
     if is_safe_file(place.db):
         connection = connect(place.db, timeout)
         connection.execute("PRAGMA synchronous = NORMAL")
         version = connection.execute("PRAGMA user_version").fetchone()[0]
-        if version == SCHEMA_VERSION:
+        if version == SCHEMA_VERSION and (not place.other_db or is_of_project(connection, place)):
             return connection
         connection.close()
-    from sessionlog import migrate
+    from sessionlog.archive import migrate
 
-    return migrate.open_new_or_outdated(place, timeout)
+    return migrate.open_new_or_outdated(place, timeout, in_hook)
+
+
+def is_of_project(connection: "sqlite3.Connection", place: "Place") -> bool:
+    """Whether the archive says that it belongs to this project."""
+    row = connection.execute("SELECT project FROM archive").fetchone()
+    return bool(row) and row[0] == place.project.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def is_safe_file(path: str) -> bool:

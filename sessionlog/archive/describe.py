@@ -1,16 +1,22 @@
-"""What datasette-metadata.yml says of an archive: descriptions of tables and columns, and the questions one may ask."""
+"""The tables, views and columns of an archive, what each is for, and the questions one may ask.
+
+The words are those of datasette-metadata.yml.
+"""
 
 from __future__ import annotations
 
 import copy
+import sqlite3
 from collections.abc import Iterable
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from sessionlog.archive import migrate
 from sessionlog.errors import SessionlogError
 
-PACKAGE = Path(__file__).parent
+PACKAGE = Path(__file__).parent.parent
 # Inside the package when installed, beside it in a checkout.
 FILES = [PACKAGE / "datasette-metadata.yml", PACKAGE.parent / "datasette-metadata.yml"]
 # The database that the file describes; every archive is like it.
@@ -28,11 +34,21 @@ class Query(NamedTuple):
     group: str
 
 
-class Table(NamedTuple):
-    """What a table or view is, and what its columns mean."""
+class Column(NamedTuple):
+    """A column; a view's computed one has no type."""
 
+    name: str
+    type: str
     description: str
-    columns: dict[str, str]
+
+
+class Table(NamedTuple):
+    """A table or view (kind) with its columns."""
+
+    name: str
+    kind: str
+    description: str
+    columns: list[Column]
 
 
 def queries() -> dict[str, Query]:
@@ -43,9 +59,27 @@ def queries() -> dict[str, Query]:
     }
 
 
+@cache
 def tables() -> dict[str, Table]:
-    """All tables and views, by name."""
-    return {name: Table(table["description"], table["columns"]) for name, table in _block()["tables"].items()}
+    """All of them by name, as this version makes them: no archive is opened."""
+    described = _block()["tables"]
+    found = {}
+    with closing(sqlite3.connect(":memory:")) as connection:
+        migrate.create_missing(connection)
+        for _, name, kind, *_ in connection.execute("PRAGMA main.table_list").fetchall():
+            # A shadow table is a virtual one's private matter.
+            if kind == "shadow" or name.startswith("sqlite_"):
+                continue
+            about = described.get(name, {"description": "", "columns": {}})
+            # Not table_info (as sqlite_utils does): that leaves out generated columns.
+            rows = connection.execute(f"PRAGMA main.table_xinfo({name})").fetchall()
+            columns = [
+                Column(column, type_, about["columns"].get(column, ""))
+                for _, column, type_, *_, hidden in rows
+                if hidden != 1  # a virtual table's own
+            ]
+            found[name] = Table(name, kind, about["description"], columns)
+    return found
 
 
 def for_datasette(databases: Iterable[str]) -> dict[str, Any]:
@@ -63,7 +97,7 @@ def _block() -> dict[str, Any]:
 
 @cache
 def _load() -> dict[str, Any]:
-    import yaml  # comes with Datasette
+    import yaml
 
     path = next((path for path in FILES if path.exists()), None)
     if path is None:

@@ -1,6 +1,6 @@
 """One record for one event: both input shapes in, the same payload out again."""
 
-from sessionlog.lean import encode_ascii, encode_json, parse_json, utc_text
+from sessionlog.fastlib import encode_ascii, encode_json, parse_json, utc_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,6 +61,10 @@ TELLING_FIELDS = (
     ("SessionStart", ("source",)),
     ("SessionEnd", ("reason",)),
 )
+
+# Some agents take a failing hook of these events for a refusal. Copilot, which runs Claude Code's hooks, denies a tool
+# call when its PreToolUse hook ends with anything but 0. In the spelling of each agent.
+DENYING = ("PreToolUse", "PermissionRequest", "preToolUse", "permissionRequest", "preMcpToolCall", "BeforeTool")
 
 UNKNOWN_EVENT = "Unknown"
 UNKNOWN_SESSION = "unknown"

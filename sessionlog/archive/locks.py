@@ -12,11 +12,16 @@ if TYPE_CHECKING:
 
 
 def open_private(path: str, flags: int) -> int:
-    """Open a file of ours for reading and writing, made 0600 if it is new; a link or pipe in its place is refused."""
-    descriptor = os.open(path, flags | os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+    """Open a file of ours for reading and writing, made 0600 if it is new.
+
+    A link, a pipe or another user's file in its place is refused, without waiting for it.
+    """
+    safely = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    descriptor = os.open(path, flags | os.O_RDWR | os.O_CREAT | safely, 0o600)
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode) or (hasattr(os, "geteuid") and status.st_uid != os.geteuid()):
         os.close(descriptor)
-        raise OSError(f"{path} is not a file")  # what is written to a pipe is gone
+        raise OSError(f"{path} is not a file of ours")  # what is written to a pipe is gone
     return descriptor
 
 

@@ -3,71 +3,69 @@
 import os
 import time
 
-from sessionlog import archive
+from sessionlog.archive import append, whose
+from sessionlog.archive.locks import Lock
 from sessionlog.errors import ArchiveDamaged, ArchiveUnavailable
-from sessionlog.lean import sqlite_error, utc_text
-from sessionlog.locks import Lock
+from sessionlog.fastlib import sqlite_error, utc_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable
 
-    from sessionlog.projects import Place
+    from sessionlog.archive.place import Place
 
 APPLICATION_ID = 0x534C4F47  # "SLOG": tells our file from any other SQLite database
 
-MIGRATIONS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "migrations")
+FOLDER = os.path.dirname(os.path.abspath(__file__))
+MIGRATIONS = os.path.join(FOLDER, "migrations")
+
+# A hook upgrades an archive of up to this size: new indexes over a larger one would keep the session waiting.
+LARGEST_IN_HOOK = 32 * 1024 * 1024
 
 
-def open_new_or_outdated(place: "Place", timeout: float) -> "sqlite3.Connection":
-    """Open the database for writing after making or migrating it; many processes may arrive here at once."""
+def open_new_or_outdated(place: "Place", timeout: float, in_hook: bool = False) -> "sqlite3.Connection":
+    """Open the database for writing after making or upgrading it; many processes may arrive here at once."""
+    whose.settle(place)
     make_private_folder(os.path.dirname(place.db))
     with Lock(f"{place.db}.lock", timeout):
-        if not archive.is_safe_file(place.db):
+        if not append.is_safe_file(place.db):
             os.close(os.open(place.db, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        connection = archive.connect(place.db, timeout)
+        connection = append.connect(place.db, timeout)
         try:
             connection.execute("PRAGMA synchronous = NORMAL")
-            _bring_up_to_date(connection, place)
+            _bring_up_to_date(connection, place, in_hook)
         except BaseException:
             connection.close()
             raise
         return connection
 
 
-def _bring_up_to_date(connection: "sqlite3.Connection", place: "Place") -> None:
+def _bring_up_to_date(connection: "sqlite3.Connection", place: "Place", in_hook: bool) -> None:
     version = _pragma(connection, "user_version")
-    if version > archive.SCHEMA_VERSION:
+    if version == append.SCHEMA_VERSION:
+        return
+    if version > append.SCHEMA_VERSION:
         raise ArchiveUnavailable(
             f"{place.db} was written by a newer sessionlog (schema {version}, this one knows "
-            f"{archive.SCHEMA_VERSION}); events wait in the spool until sessionlog is upgraded"
+            f"{append.SCHEMA_VERSION}); events wait in the spool until sessionlog is upgraded"
         )
     tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     if tables and _pragma(connection, "application_id") != APPLICATION_ID:
         raise ArchiveUnavailable(f"{place.db} is another program's database; sessionlog does not write to it")
+    if in_hook and os.stat(place.db).st_size > LARGEST_IN_HOOK:
+        raise ArchiveUnavailable(f"{place.db} is to be upgraded, which takes a while: any sessionlog command does it")
     if version == 0:
         connection.execute("PRAGMA journal_mode = WAL")
-    for number, script in migrations():
-        if number > version:
-            _apply(connection, place, number, script)
-
-
-def _apply(connection: "sqlite3.Connection", place: "Place", number: int, script: str) -> None:
-    """One step and its record in one transaction: a killed migration leaves the version before it."""
     connection.execute("BEGIN IMMEDIATE")
     try:
-        for statement in statements(script):
-            connection.execute(statement)
-        if number == 1:
+        _upgrade(connection, version)
+        if version == 0:
             now = utc_text(time.time_ns() // 1_000_000)
-            connection.execute("INSERT INTO archive VALUES (1, ?, ?)", (_storable(place.project), now))
+            connection.execute(
+                "INSERT INTO archive (only_row, project, created_at) VALUES (1, ?, ?)", (_storable(place.project), now)
+            )
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        if number == 3:
-            from sessionlog import chain
-
-            chain.begin(connection)
-        connection.execute(f"PRAGMA user_version = {number}")
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:  # a full disk has rolled back already
@@ -75,25 +73,66 @@ def _apply(connection: "sqlite3.Connection", place: "Place", number: int, script
         raise
 
 
+def _upgrade(connection: "sqlite3.Connection", version: int) -> None:
+    """Bring tables of an older version up to date, then create what is missing. In one transaction: all or nothing."""
+    if version > 0:
+        for number, script in migrations():
+            for statement in statements(script) if number > version else ():
+                connection.execute(statement)
+    create_missing(connection)
+    if version > 0:
+        from sessionlog.archive import chain
+
+        chain.note_upgrade(connection, version)
+    connection.execute(f"PRAGMA user_version = {append.SCHEMA_VERSION}")
+
+
+def create_missing(connection: "sqlite3.Connection") -> None:
+    """Create whatever schema.sql has and the database has not."""
+    create_objects(connection)
+    for statement in statements(read_script("statistics.sql")):
+        connection.execute(statement)
+
+
+def create_objects(
+    connection: "sqlite3.Connection", kinds: "tuple[str, ...]" = ("table", "index", "view", "trigger")
+) -> None:
+    """Create the objects of these kinds that schema.sql has and the database has not."""
+    present = set(connection.execute("SELECT type, name FROM sqlite_master").fetchall())
+    for statement in statements(read_script("schema.sql")):
+        kind, name = statement.removeprefix("CREATE ").removeprefix("UNIQUE ").split()[:2]
+        if kind.lower() in kinds and (kind.lower(), name) not in present:
+            connection.execute(statement)
+
+
+def read_script(name: str) -> str:
+    """A file of this folder."""
+    with open(os.path.join(FOLDER, name), encoding="utf-8") as file:
+        return file.read()
+
+
 def migrations() -> "list[tuple[int, str]]":
     """The numbered scripts, in order."""
     names = sorted(name for name in os.listdir(MIGRATIONS) if name.endswith(".sql"))
     scripts = []
     for name in names:
-        with open(os.path.join(MIGRATIONS, name), encoding="utf-8") as file:
-            scripts.append((int(name.split("_")[0]), file.read()))
+        scripts.append((int(name.split("_")[0]), read_script(f"migrations/{name}")))
     return scripts
 
 
 def statements(script: str) -> "list[str]":
-    """The statements of a script one by one: executescript() would commit the transaction that they run in."""
+    """The statements of a script one by one: executescript() would commit the transaction that they run in.
+
+    Without comments and line breaks: SQLite keeps the text of the schema, and reads it each time a hook opens the file.
+    """
     from sqlite3 import complete_statement
 
     found, pending = [], ""
-    for line in script.splitlines(keepends=True):
-        pending += line
-        if complete_statement(pending):
-            found.append(pending.strip())
+    for line in script.splitlines():
+        words = line.partition("--")[0].split()
+        pending = " ".join([pending, *words]).strip()
+        if pending and complete_statement(pending):
+            found.append(pending.removesuffix(";"))
             pending = ""
     return found
 
@@ -107,8 +146,12 @@ def set_aside(place: "Place", timeout: float, probe: "Callable[[sqlite3.Connecti
     with Lock(f"{place.db}.lock", timeout):
         if _is_sound(place, probe):
             return None
+        if not _may_be_set_aside(place):
+            raise ArchiveUnavailable("it is no archive of sessionlog, so it is left as it is; $SESSIONLOG_DB names it")
+        from sessionlog.archive.files import DAMAGED
+
         stamp = utc_text(time.time_ns() // 1_000_000).replace(":", "-")
-        aside = f"{place.db}.damaged-{stamp}"
+        aside = f"{place.db}{DAMAGED}{stamp}"
         # The WAL goes first: left behind, it would be played into the next database of that name.
         for ending in ("-shm", "-wal", ""):
             if os.path.lexists(place.db + ending):
@@ -116,31 +159,31 @@ def set_aside(place: "Place", timeout: float, probe: "Callable[[sqlite3.Connecti
         return aside
 
 
-def set_aside_files(place: "Place") -> "list[str]":
-    """The damaged databases of this project that wait for a person."""
-    folder, name = os.path.split(place.db)
-    return sorted(
-        os.path.join(folder, entry)
-        for entry in (os.listdir(folder) if os.path.isdir(folder) else [])
-        if entry.startswith(f"{name}.damaged-") and not entry.endswith(("-wal", "-shm"))
-    )
-
-
 def _is_sound(place: "Place", probe: "Callable[[sqlite3.Connection], None]") -> bool:
-    if not archive.is_safe_file(place.db):
+    if not append.is_safe_file(place.db):
         return True
     connection = None
     try:
-        connection = archive.connect(place.db, 0)
+        connection = append.connect(place.db, 0)
         connection.execute("BEGIN IMMEDIATE")
         probe(connection)
         connection.execute("ROLLBACK")
     except sqlite_error as error:
-        return not isinstance(archive.unavailable(place, error), ArchiveDamaged)
+        return not isinstance(append.unavailable(place, error), ArchiveDamaged)
     finally:
         if connection:
             connection.close()
     return True
+
+
+def _may_be_set_aside(place: "Place") -> bool:
+    """Whether the file was made by us. $SESSIONLOG_DB may name any file, such as ~/.bashrc by mistake."""
+    if os.path.realpath(os.path.dirname(place.db)) == os.path.realpath(place.home):
+        return True
+    with open(place.db, "rb") as file:
+        header = file.read(100)
+    # The application id is at offset 68, see https://sqlite.org/fileformat.html
+    return header.startswith(b"SQLite format 3\0") and header[68:72] == APPLICATION_ID.to_bytes(4, "big")
 
 
 def make_private_folder(folder: str) -> None:

@@ -1,21 +1,33 @@
 """Which project an event belongs to, and which files hold its archive."""
 
-from sessionlog.lean import getenv, os
+from sessionlog.fastlib import blake2b, getenv, os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from typing import TypeGuard
+
+# The part of st_mode that says what a thing is; importing `stat` costs the hook 0.3 ms.
+FILE_TYPE = 0o170000
+REGULAR_FILE = 0o100000
+# No system opens a longer path; following its parts upwards would take seconds.
+LONGEST_PATH = 4096
 
 
 class Place:
-    """Where the archive of one project lives."""
+    """Where the archive of one project lives.
 
-    __slots__ = ("db", "home", "project")
+    With an `other_db`, the file at `db` has a short name, which another project may share. Whether it is this project's
+    is for `whose.settle` to find out; if it is not, `other_db` is the right one.
+    """
 
-    def __init__(self, home: str, project: str, db: str) -> None:
+    __slots__ = ("db", "home", "other_db", "project")
+
+    def __init__(self, home: str, project: str, db: str, other_db: str = "") -> None:
         self.home = home
         self.project = project
         self.db = db
+        self.other_db = other_db
 
     @property
     def name(self) -> str:
@@ -56,9 +68,17 @@ def of_folder(cwd: str, canonical: "Callable[[str], str]") -> str:
     """The git checkout around `cwd`, else `cwd` itself."""
     cwd = canonical(cwd)
     for folder in ancestors(cwd):
-        if _exists(f"{folder}/.git"):
+        if _is_there(f"{folder}/.git"):
             return main_checkout(folder, canonical)
     return cwd
+
+
+def _is_there(path: str) -> bool:
+    try:
+        os.stat(path)
+    except OSError:
+        return False
+    return True
 
 
 def ancestors(folder: str) -> "Iterator[str]":
@@ -73,27 +93,61 @@ def main_checkout(folder: str, canonical: "Callable[[str], str]") -> str:
 
     In a worktree, .git is a file that points to `<main checkout>/.git/worktrees/<name>`.
     """
-    try:
-        with open(f"{folder}/.git", encoding="utf-8", errors="surrogateescape") as file:
-            key, _, git_dir = file.read(4096).partition(":")
-    except OSError:  # a folder (an ordinary checkout), or nothing at all
-        return folder
-    repository, _, kind = git_dir.strip().replace("\\", "/").rpartition("/")[0].rpartition("/")
+    key, _, git_dir = _first_line(f"{folder}/.git").partition(":")
+    git_dir = git_dir.strip().replace("\\", "/")
+    if not git_dir.startswith("/") and git_dir[1:2] != ":":
+        git_dir = f"{folder}/{git_dir}"
+    repository, _, kind = git_dir.rpartition("/")[0].rpartition("/")
     if key != "gitdir" or kind != "worktrees":
         return folder
-    if not repository.startswith("/") and repository[1:2] != ":":
-        repository = f"{folder}/{repository}"
+    # Git writes the way back too. Without it, a checkout could claim to be a worktree of any other project.
+    way_back = _first_line(f"{git_dir}/gitdir").strip().replace("\\", "/")
+    if not way_back or canonical(way_back.removesuffix("/.git")) != canonical(folder):
+        return folder
     return canonical(repository.removesuffix("/.git"))
 
 
+def _first_line(path: str) -> str:
+    """The first line of a small file. A pipe or a device in its place counts as nothing, and is not waited for."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    except OSError:  # not there, or a folder: an ordinary checkout
+        return ""
+    try:
+        if os.fstat(descriptor).st_mode & FILE_TYPE != REGULAR_FILE:
+            return ""
+        return os.read(descriptor, 4096).decode("utf-8", "surrogateescape").partition("\n")[0]
+    except OSError:
+        return ""
+    finally:
+        os.close(descriptor)
+
+
 def place(project: str) -> Place:
-    """The archive of a project, given as a canonical path: `<folder name>-<6 hex of the path's hash>.db`."""
+    """The archive of a project, given as a canonical path: `<folder name>-<16 hex of the path's hash>.db`.
+
+    Older archives have six digits. A checkout could choose its path so that they are those of another project, so they
+    are looked for only where the longer name is not there, and have to be checked (see `Place`).
+    """
     home = home_folder()
     if db := getenv("SESSIONLOG_DB"):
         return Place(home, project, db if db.startswith("/") or db[1:2] == ":" else f"{project}/{db}")
     folder_name = project.replace("\\", "/").rstrip("/").rpartition("/")[2]
     safe = "".join(letter if letter.isalnum() or letter == "_" else "-" for letter in folder_name[:40]).strip("-")
-    return Place(home, project, f"{home}/{safe or 'project'}-{_short_hash(project)}.db")
+    stem = f"{home}/{safe or 'project'}"
+    path = project.encode("utf-8", "surrogateescape")
+    db = f"{stem}-{blake2b(path, digest_size=8).hexdigest()}.db" if blake2b is not None else ""
+    if db and _is_there(db):
+        return Place(home, project, db)
+    older = Place(home, project, f"{stem}-{_short_hash(path)}.db", db)
+    if not db or _is_there(older.db) or waiting_spools(older):  # without BLAKE2b, events can only wait in a spool
+        return older
+    return Place(home, project, db)
+
+
+def is_path(value: object) -> "TypeGuard[str]":
+    """Whether a value can be the path of a folder."""
+    return isinstance(value, str) and 0 < len(value) <= LONGEST_PATH and "\0" not in value
 
 
 def fallback_folders() -> list[str]:
@@ -110,24 +164,53 @@ def spool_paths(place: Place) -> list[str]:
 
 
 def waiting_spools(place: Place) -> list[str]:
-    """The spool files that hold something."""
-    return [path for path in spool_paths(place) if _size(path)]
+    """The spool files of ours that hold something."""
+    return [path for path in spool_paths(place) if is_own_and_filled(path)]
 
 
-def _short_hash(text: str) -> str:
-    """Six hex digits of FNV-1a: importing any better hash costs the hook 0.3 ms, and a folder's name is in it too."""
+def unreported(home: str) -> list[str]:
+    """The files that tell what could not be recorded, and that nobody has seen yet."""
+    return [path for path in unreported_paths(home) if is_own_and_filled(path)]
+
+
+def unreported_paths(home: str) -> list[str]:
+    """Where it is written down that an event could not be recorded: the first of these that can be written."""
+    return [f"{folder}/unreported" for folder in (home, *fallback_folders())]
+
+
+def is_own_folder(folder: str) -> bool:
+    """Whether a folder is ours and no link. In the temporary folder, another user may have put one of our name."""
+    try:
+        status = os.lstat(folder)
+    except OSError:
+        return False
+    return status.st_mode & FILE_TYPE == 0o040000 and _is_own(status)
+
+
+def is_own_and_filled(path: str) -> bool:
+    """Whether there is a regular file of ours with something in it, in a folder of ours.
+
+    The folder counts because another user can give one of our files a second name in a folder of theirs.
+    """
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return False
+    if not status.st_size or status.st_mode & FILE_TYPE != REGULAR_FILE or not _is_own(status):
+        return False
+    try:
+        return _is_own(os.stat(path.replace("\\", "/").rpartition("/")[0] or "/"))
+    except OSError:
+        return False
+
+
+def _is_own(status: "os.stat_result") -> bool:
+    return not hasattr(os, "geteuid") or status.st_uid == os.geteuid()
+
+
+def _short_hash(path: bytes) -> str:
+    """Six hex digits of FNV-1a, as in the names of older archives."""
     number = 0x811C9DC5
-    for byte in text.encode("utf-8", "surrogateescape"):
+    for byte in path:
         number = (number ^ byte) * 0x01000193 & 0xFFFFFFFF
     return f"{number:08x}"[2:]
-
-
-def _exists(path: str) -> bool:
-    return _size(path) is not None
-
-
-def _size(path: str) -> int | None:
-    try:
-        return os.stat(path).st_size
-    except OSError:
-        return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import sys
 from pathlib import Path
 
 # The file is opened read-only, the connection is told to write nothing, and whatever is not reading is refused when the
@@ -13,6 +14,10 @@ READING = (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, 
 PRAGMAS = ("data_version", "table_info", "table_xinfo", "table_list", "index_list", "index_info", "index_xinfo")
 # After how many instructions of its virtual machine SQLite looks whether the user wants it to stop (Ctrl-C).
 STEPS = 100_000
+# Functions that reach out of SQL: into files, and into the memory of the process.
+REFUSED_FUNCTIONS = ("load_extension", "fts3_tokenizer")
+# The longest value that a query may make. An event has up to 32 MB.
+LONGEST_VALUE = 64 << 20
 
 
 def uri(db: str) -> str:
@@ -31,12 +36,27 @@ def guard(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA query_only = ON")
     connection.set_progress_handler(lambda: 0, STEPS)
     connection.set_authorizer(authorize)
+    limit_values(connection)
+
+
+def limit_values(connection: sqlite3.Connection) -> None:
+    """Keep a query such as `SELECT hex(zeroblob(400000000))` from filling the memory."""
+    if sys.version_info >= (3, 11):
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
+    else:  # of SQLite as a whole, and for good: all that Python 3.10 can set
+        connection.execute(f"PRAGMA hard_heap_limit = {8 * LONGEST_VALUE}").fetchall()
+
+
+def authorize_functions(action: int, first: str | None, second: str | None, *_: str | None) -> int:
+    """SQLite's question whether a query may do this, where something else sees to it that it only reads."""
+    refused = action == sqlite3.SQLITE_ATTACH or (action == sqlite3.SQLITE_FUNCTION and second in REFUSED_FUNCTIONS)
+    return sqlite3.SQLITE_DENY if refused else sqlite3.SQLITE_OK
 
 
 def authorize(action: int, first: str | None, second: str | None, *_: str | None) -> int:
     """SQLite's question whether a query may do this."""
     allowed = (
-        (action in READING and second != "load_extension")
+        (action in READING and not (action == sqlite3.SQLITE_FUNCTION and second in REFUSED_FUNCTIONS))
         or (action == sqlite3.SQLITE_PRAGMA and first in PRAGMAS)
         # How SQLite sets up json_each and its like, in memory; an UPDATE of this table is refused before it comes here.
         or (action == sqlite3.SQLITE_UPDATE and first == "sqlite_master")

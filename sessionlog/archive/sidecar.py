@@ -1,7 +1,6 @@
-"""Files beside an archive that are made from it, and made again when in doubt: the search index, the digest.
+"""Sidecar files: built from an archive, safe to delete, rebuilt on demand. They are the search index and the rollup.
 
-So a hook never waits for them, pays nothing for them, and whoever takes something out of the archive has only to
-delete them.
+A hook never waits for them and pays nothing for them. Whoever takes something out of the archive deletes them.
 """
 
 from __future__ import annotations
@@ -9,24 +8,31 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from sessionlog.archive.files import SIDECAR_ENDINGS, SQLITE_ENDINGS
+from sessionlog.archive.locks import Lock, open_private
+from sessionlog.archive.place import Place
 from sessionlog.errors import SessionlogError
-from sessionlog.locks import Lock, open_private
-from sessionlog.projects import Place
 
-ENDINGS = (".search", ".digest")  # not *.db, because they are no archives
+if TYPE_CHECKING:
+    from sqlite_utils import Database
+
 LOCK_WAIT = 30  # seconds: another process may be making the file
 
 
-class Kind(NamedTuple):
-    """One sort of such files. Its first table is `progress`, whose first column says of which archive it is made."""
+class Sidecar(NamedTuple):
+    """One sort of such files. Its table `progress` has one row, whose first column says of which archive it is made."""
 
     ending: str
-    version: int  # another version is made anew
     journal: str
-    schema: str
+    steps: dict[int, str]  # a script for each version of the schema that makes it from the one before
     progress: str  # the values of the other columns of `progress` in an empty file
+
+    @property
+    def version(self) -> int:
+        """The version that is needed."""
+        return max(self.steps)
 
     def path(self, place: Place) -> str:
         """Where the file of an archive is."""
@@ -37,15 +43,15 @@ class Kind(NamedTuple):
         return Lock(f"{self.path(place)}.lock", LOCK_WAIT)
 
     def open(self, place: Place, identity: str) -> sqlite3.Connection:
-        """The file for writing, under its lock; one of another version or archive, or a broken one, is made anew."""
+        """The file for writing, under its lock; one that is newer, broken or of another archive is built again."""
         for _ in range(2):
             os.close(open_private(self.path(place), 0))
             file = sqlite3.connect(self.path(place), timeout=LOCK_WAIT, isolation_level=None, uri=True)
             try:
                 file.execute(f"PRAGMA journal_mode = {self.journal}")
                 file.execute("PRAGMA synchronous = OFF")  # made from the archive, and made again if need be
-                if file.execute("PRAGMA user_version").fetchone()[0] == 0:
-                    self.fill(file, identity)
+                if file.execute("PRAGMA user_version").fetchone()[0] < self.version:
+                    self.migrate(file, identity)
                 if self.is_made_for(file, identity):
                     return file
             except sqlite3.DatabaseError:
@@ -54,14 +60,22 @@ class Kind(NamedTuple):
             _remove(self.path(place))
         raise SessionlogError(f"{self.path(place)} cannot be made")
 
-    def fill(self, file: sqlite3.Connection, identity: str) -> None:
-        """Make the tables in an empty file."""
-        file.execute("BEGIN IMMEDIATE")
-        for statement in self.schema.split(";\n")[:-1]:
-            file.execute(statement)
-        file.execute(f"INSERT INTO progress VALUES (?, {self.progress})", (identity,))
+    def migrate(self, file: sqlite3.Connection, identity: str) -> None:
+        """Make the tables in an empty file, or bring those of an older version up to date."""
+        from sqlite_utils import Database, Migrations  # 60 ms, paid when a file is made
+
+        migrations = Migrations(self.ending)
+        for version, script in self.steps.items():
+
+            @migrations(name=str(version))
+            def step(db: Database, script: str = script) -> None:
+                db.executescript(script)
+
+        migrations.apply(Database(file, recursive_triggers=False, execute_plugins=False))
+        if file.execute("SELECT count(*) FROM progress").fetchone()[0] == 0:
+            file.execute(f"INSERT INTO progress VALUES (?, {self.progress})", (identity,))
+        # Last, and not by sqlite_utils: whoever only reads the file finds the version without importing that.
         file.execute(f"PRAGMA user_version = {self.version}")
-        file.execute("COMMIT")
 
     def is_made_for(self, file: sqlite3.Connection, identity: str) -> bool:
         """Whether the file is of this version, and made from this archive."""
@@ -75,7 +89,7 @@ def identity(archive: sqlite3.Connection) -> str:
     return str(next(iter(archive.execute("SELECT created_at || project AS identity FROM archive").fetchone().values())))
 
 
-def forget(place: Place, endings: Iterable[str] = ENDINGS) -> None:
+def forget(place: Place, endings: Iterable[str] = SIDECAR_ENDINGS) -> None:
     """Remove what was made from an archive: it is made anew from what the archive holds then."""
     for ending in endings:
         path = place.db + ending
@@ -85,7 +99,7 @@ def forget(place: Place, endings: Iterable[str] = ENDINGS) -> None:
 
 
 def _remove(path: str) -> None:
-    for part in ("", "-wal", "-shm", "-journal"):
+    for part in ("", *SQLITE_ENDINGS):
         try:
             os.unlink(path + part)
         except FileNotFoundError:

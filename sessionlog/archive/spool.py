@@ -3,22 +3,28 @@
 import os
 import time
 
-from sessionlog import archive
+from sessionlog.archive import append as archive
+from sessionlog.archive.event import normalise
+from sessionlog.archive.locks import open_private, try_lock, wait_for_lock
+from sessionlog.archive.place import fallback_folders, is_own_and_filled, is_own_folder, spool_paths, waiting_spools
 from sessionlog.errors import ArchiveUnavailable
-from sessionlog.event import normalise
-from sessionlog.lean import encode_ascii, parse_json, sqlite_error, utc_text
-from sessionlog.locks import open_private, try_lock, wait_for_lock
-from sessionlog.projects import fallback_folders, spool_paths, waiting_spools
+from sessionlog.fastlib import encode_ascii, parse_json, sqlite_error, utc_text
+from sessionlog.system.files import make_own_folder, open_own
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Iterable
     from typing import Any
 
-    from sessionlog.projects import Place
+    from sessionlog.archive.place import Place
 
 # What one hook brings home at most, so that a long queue never slows a session.
 HOOK_BATCH_BYTES = 2 * 1024 * 1024
+# A longer line goes to the rejected payloads in pieces of this size: memory has a limit too.
+LONGEST_LINE = 128 * 1024 * 1024
+LONGEST_HEADER = 4096
+LOCK_WAIT = 10.0  # of a command; a hook waits for less
 
 # An event that was delivered: when (ms), by which registration, what the caller knew, the payload.
 Entry = tuple[int, str, "str | None", "str | None", "dict[str, Any]"]
@@ -30,7 +36,7 @@ def append(place: "Place", entry: "Entry", timeout: float = archive.LOCK_WAIT) -
     trouble: list[str] = []
     for path in spool_paths(place):
         try:
-            _make_own_folder(os.path.dirname(path))
+            make_own_folder(os.path.dirname(path))
             _append_line(path, line, timeout)
             return path
         except (OSError, ArchiveUnavailable) as error:
@@ -38,17 +44,21 @@ def append(place: "Place", entry: "Entry", timeout: float = archive.LOCK_WAIT) -
     raise ArchiveUnavailable("no spool can be written: " + "; ".join(trouble))
 
 
-def keep_rejected(home: str, data: bytes) -> str:
-    """Keep what is no event where a person can find it; returns the file's path."""
+def keep_rejected(home: str, data: bytes, goes_on: str = "") -> str:
+    """Keep what is no event where a person can find it; returns the file's path.
+
+    `goes_on` is the path of what came before it, if this is a part of something longer.
+    """
     now = utc_text(time.time_ns() // 1_000_000).replace(":", "-")
     name = f"{now}-{os.urandom(3).hex()}.json"
     trouble: list[str] = []
-    for folder in rejected_folders(home):
-        path = f"{folder}/{name}"
+    new = [f"{folder}/{name}" for folder in rejected_folders(home)]
+    for path in [goes_on, *new] if goes_on else new:
+        folder = os.path.dirname(path)
         try:
-            _make_own_folder(os.path.dirname(folder))
-            _make_own_folder(folder)
-            with open(open_private(path, os.O_EXCL), "wb") as file:
+            make_own_folder(os.path.dirname(folder))
+            make_own_folder(folder)
+            with open(open_private(path, os.O_APPEND if path == goes_on else os.O_EXCL), "ab") as file:
                 file.write(data)
             return path
         except OSError as error:
@@ -59,6 +69,28 @@ def keep_rejected(home: str, data: bytes) -> str:
 def rejected_folders(home: str) -> "list[str]":
     """Where rejected payloads are kept, of all projects together."""
     return [f"{folder}/rejected" for folder in (home, *fallback_folders())]
+
+
+def rejected_files(home: str) -> "list[str]":
+    """The rejected payloads: regular files in folders of ours. In a shared temporary folder, others can put things."""
+    return [
+        entry.path
+        for folder in rejected_folders(home)
+        if is_own_folder(os.path.dirname(folder)) and is_own_folder(folder)
+        for entry in sorted(os.scandir(folder), key=lambda entry: entry.name)
+        if entry.is_file(follow_symlinks=False)
+    ]
+
+
+def waiting_files(folders: "Iterable[str]") -> "list[str]":
+    """Every spool of ours that holds something, in these folders and where there may be room, of any project."""
+    found = [
+        f"{folder}/{name}"
+        for folder in dict.fromkeys((*folders, *fallback_folders()))
+        for name in (os.listdir(folder) if os.path.isdir(folder) else ())
+        if name.endswith(".db.spool")
+    ]
+    return sorted(filter(is_own_and_filled, found))
 
 
 def bring_home(place: "Place", connection: "sqlite3.Connection", limit: int | None = None) -> int:
@@ -87,8 +119,8 @@ def bring_home(place: "Place", connection: "sqlite3.Connection", limit: int | No
 def _since(path: str) -> float:
     """When the first event was put into this spool."""
     try:
-        with open(path, "rb") as file:
-            return float(parse_json(file.readline().decode())["since"])
+        with open(open_own(path), "rb") as file:
+            return float(parse_json(file.readline(LONGEST_HEADER).decode())["since"])
     except (OSError, ValueError, TypeError, KeyError):
         return 0
 
@@ -120,25 +152,22 @@ def _empty(place: "Place", connection: "sqlite3.Connection", descriptor: int, li
     if not size:
         return 0
     with open(descriptor, "rb", closefd=False) as file:
-        header = file.readline()
+        header = file.readline(LONGEST_HEADER)
         spool_id = _spool_id(header)
         row = connection.execute("SELECT offset FROM spool_progress WHERE spool_id = ?", (spool_id,)).fetchone()
         start = row[0] if row and row[0] <= size else len(header)
         file.seek(start)
-        rejected: list[bytes] = []
         count, end = 0, start
-        for line in file:
+        while line := file.readline(LONGEST_LINE):
             end += len(line)
-            if not _store_line(connection, line):
-                rejected.append(line)
-            else:
+            if _store_line(connection, line):
                 count += 1
+            else:  # before the commit: what lies before the offset is never looked at again
+                keep_rejected(place.home, line)
             if limit is not None and end - start > limit:
                 break
         connection.execute("DELETE FROM spool_progress WHERE spool_id <> ?", (spool_id,))
         connection.execute("REPLACE INTO spool_progress VALUES (?, ?)", (spool_id, end))
-        for line in rejected:  # before the commit: what lies before the offset is never looked at again
-            keep_rejected(place.home, line)
         connection.execute("COMMIT")
     if end >= size:
         os.ftruncate(descriptor, 0)
@@ -173,10 +202,3 @@ def _spool_id(header: bytes) -> str:
     except (ValueError, TypeError, KeyError):
         name = ""
     return name if name.isascii() and name.isalnum() else header.hex()  # damaged, but its lines may be whole
-
-
-def _make_own_folder(folder: str) -> None:
-    """Make the folder; in a place that all users share, somebody else's folder or link of that name is refused."""
-    os.makedirs(folder, mode=0o700, exist_ok=True)
-    if hasattr(os, "getuid") and {os.lstat(folder).st_uid, os.stat(folder).st_uid} != {os.getuid()}:
-        raise PermissionError(f"{folder} belongs to another user")

@@ -8,8 +8,9 @@ import sqlite3
 from collections.abc import Iterable
 from contextlib import closing
 
-from sessionlog import read_only, reading, schema
-from sessionlog.projects import Place
+from sessionlog.archive import describe, readonly
+from sessionlog.archive import read as reading
+from sessionlog.archive.place import Place
 
 # SQLite attaches ten databases. The largest are read where they are; of the others, what the query reads is copied, one
 # after the other, through the tenth place.
@@ -31,7 +32,7 @@ def connect(places: Iterable[Place], query: str) -> sqlite3.Connection:
     try:
         _copy(connection, found[ATTACHED:], read)
         for number, place in enumerate(found[:ATTACHED]):
-            connection.execute(f"ATTACH ? AS archive_{number}", (read_only.uri(place.db),))
+            connection.execute(f"ATTACH ? AS archive_{number}", (readonly.uri(place.db),))
         for name, needed in read.items():
             # What the query does not read is left out: an index may then answer instead of the table.
             values = [column if column in needed else f"NULL AS {column}" for column in columns()[name][1:]]
@@ -50,7 +51,7 @@ def columns() -> Columns:
     """The columns of every table and view, `project` first."""
     return {
         name: ["project", *(column.name for column in table.columns if column.name != "project")]
-        for name, table in schema.tables().items()
+        for name, table in describe.tables().items()
     }
 
 
@@ -61,7 +62,7 @@ def _read_by(query: str) -> Columns:
     def note(action: int, table: str | None, column: str | None, *_: str | None) -> int:
         if action == sqlite3.SQLITE_READ and table in known:
             read.setdefault(table, set()).add(column or "")
-        return read_only.authorize(action, table, column)
+        return readonly.authorize(action, table, column)
 
     known = columns()
     with closing(sqlite3.connect(":memory:")) as connection:
@@ -83,12 +84,12 @@ def _read_by(query: str) -> Columns:
 
 def _copy(connection: sqlite3.Connection, places: list[Place], read: Columns) -> None:
     """Tables of what is needed from these archives; empty ones, if there are none."""
-    types = {name: {column.name: column.type for column in table.columns} for name, table in schema.tables().items()}
+    types = {name: {column.name: column.type for column in table.columns} for name, table in describe.tables().items()}
     for name, needed in read.items():
         declared = [f"{column} {types[name][column]}" for column in needed]
         connection.execute(f"CREATE TABLE main.{name} ({', '.join(['project TEXT', *declared])})")
     for place in places:
-        connection.execute("ATTACH ? AS source", (read_only.uri(place.db),))
+        connection.execute("ATTACH ? AS source", (readonly.uri(place.db),))
         for name, needed in read.items():
             connection.execute(f"INSERT INTO main.{name} {_select(place, needed, f'source.{name}')}")
         connection.execute("DETACH source")

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from contextlib import closing
 from typing import Any
 
-from sessionlog import metadata, reading
+from sessionlog.archive import describe, read
+from sessionlog.archive.describe import Query
+from sessionlog.archive.place import Place
+from sessionlog.archive.time_limit import TookTooLong, limited
 from sessionlog.errors import SessionlogError
-from sessionlog.metadata import Query
-from sessionlog.patience import TookTooLong, limited
-from sessionlog.projects import Place
 
 Row = dict[str, Any]
 
@@ -21,7 +21,7 @@ PATIENCE = 0.15
 
 def find(name: str) -> Query:
     """The question of that name."""
-    known = metadata.queries()
+    known = describe.queries()
     if name not in known:
         raise SessionlogError(f"there is no question {name!r}; there are: {', '.join(sorted(known))}")
     return known[name]
@@ -40,17 +40,17 @@ def ask_all(places: Iterable[Place], query: Query, since: str = "", seconds: flo
     """The rows of all these archives, each with its project; TookTooLong after so many seconds for one of them."""
     rows: list[Row] = []
     for place in places:
-        with closing(reading.connect(place)) as connection, limited(connection, seconds):
+        with closing(read.connect(place)) as connection, limited(connection, seconds):
             rows += [{"project": place.project, **row} for row in ask(connection, query, since)]
     return rows
 
 
 def counts(places: Iterable[Place], since: str = "", patience: float = PATIENCE) -> dict[str, int | None]:
     """How many rows each question finds in all these archives; None if that takes too long to find out."""
-    found: dict[str, int | None] = dict.fromkeys(metadata.queries(), 0)
+    found: dict[str, int | None] = dict.fromkeys(describe.queries(), 0)
     for place in places:
-        with closing(reading.connect(place)) as connection:
-            for name, query in metadata.queries().items():
+        with closing(read.connect(place)) as connection:
+            for name, query in describe.queries().items():
                 before = found[name]
                 number = None if before is None else _count(connection, query, since, patience)
                 found[name] = None if before is None or number is None else before + number

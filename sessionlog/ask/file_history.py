@@ -7,17 +7,18 @@ import json
 import re
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from sessionlog import calls
-from sessionlog.search import words
-from sessionlog.timeline import Call, call_of_events
-from sessionlog.transcripts.lines import Lines
+from sessionlog.agents.claude_code.tools import CALL_EVENTS, CALL_START
+from sessionlog.ask.search import query
+from sessionlog.session import call as calls
+from sessionlog.session.call import Call, call_of_events
+from sessionlog.session.outline import EDITING
+from sessionlog.transcripts.stored_lines import Lines
 
 Row = dict[str, Any]
 
-CHANGING = ("Edit", "MultiEdit", "Write", "NotebookEdit")
 # Of one file; who edits a file more often sees the latest ones.
 MOST_CHANGES = 5000
 # Of the calls that only transcripts know, which have no column for the file, the newest ones are looked at.
@@ -25,7 +26,9 @@ MOST_MESSAGES = 2000
 # Of the edits in which all words of a line occur.
 MOST_CANDIDATES = 1000
 
-_CHANGES = f"event IN ('PostToolUse', 'PostToolUseFailure', 'PreToolUse') AND tool_name IN {CHANGING}"
+_CHANGES = f"event IN {CALL_EVENTS} AND action IN {EDITING}"
+# The same for the search index.
+_CHANGING = f'tags : ("{query.tag("action", "edit")}" OR "{query.tag("action", "write")}")'
 _PATH_IN_INPUT = re.compile(r'"(?:file|notebook)_path": ?("(?:[^"\\]|\\.)*")')
 
 
@@ -79,7 +82,7 @@ def touched(connection: sqlite3.Connection, wanted: str = "", *, often: bool = F
 def only_in_transcripts(connection: sqlite3.Connection, wanted: str = "") -> list[File]:
     """The same for sessions that no hook saw. The search index must be attached."""
     found: dict[str, list[Row]] = {}
-    for row in _messages(connection, f"{_tagged(CHANGING)} AND {_ONLY_CALLS}", MOST_MESSAGES):
+    for row in _messages(connection, f"{_CHANGING} AND {_ONLY_CALLS}", MOST_MESSAGES):
         path = _path_in(row["text"])
         if path and wanted.lower() in path.lower():
             found.setdefault(path, []).append(row)
@@ -109,13 +112,13 @@ def history(connection: sqlite3.Connection, path: str, *, indexed: bool) -> list
         (path, MOST_CHANGES),
     ).fetchall()
     found = [{**row, "is_message": False} for row in _ended(rows)]
-    if indexed and words.tokens(path):
-        phrase = f"({words.quoted(path)})"
+    if indexed and query.tokens(path):
+        phrase = f"({query.quoted(path)})"
         lines = Lines(connection)
-        for row in _messages(connection, f"input : {phrase} AND {_tagged(CHANGING)} AND {_ONLY_CALLS}", MOST_MESSAGES):
+        for row in _messages(connection, f"input : {phrase} AND {_CHANGING} AND {_ONLY_CALLS}", MOST_MESSAGES):
             if _path_of(row, lines) == path:
                 found.append({**row, "is_message": True})
-        notebooks = f"(path : {phrase}) AND (tags : {words.quoted('tool NotebookEdit')})"
+        notebooks = f"(path : {phrase}) AND {_CHANGING}"
         found += [
             {**row, "is_message": False}
             for row in _events(connection, notebooks)
@@ -149,9 +152,9 @@ def of_line(
     """
     wanted = [" ".join(line.split()) for line in text.splitlines() if line.strip()]
     longest = max(wanted, key=len, default="")
-    if not words.tokens(longest):
+    if not query.tokens(longest):
         return [], True
-    expression = f"{{code input}} : ({words.quoted(longest)}) AND {_tagged(CHANGING)}"
+    expression = f"{{code input}} : ({query.quoted(longest)}) AND {_CHANGING}"
     rows = [{**row, "is_message": False} for row in _events(connection, expression)]
     rows += [{**row, "is_message": True} for row in _messages(connection, expression, MOST_CANDIDATES)]
     rows.sort(key=lambda row: (row["at"] or "", row["id"]), reverse=True)
@@ -184,10 +187,10 @@ def _done_to(wanted: list[str], diff: list[str]) -> str:
 
 def _file(connection: sqlite3.Connection, path: str, last_id: int) -> File:
     counts = connection.execute(
-        "SELECT count(*) FILTER (WHERE event = 'PostToolUse' AND tool_name <> 'Read') AS changes, "
-        "count(*) FILTER (WHERE event = 'PostToolUse' AND tool_name = 'Read') AS reads, "
-        "count(*) FILTER (WHERE event = 'PostToolUseFailure') AS failures, count(DISTINCT session_id) AS sessions "
-        "FROM (SELECT event, tool_name, session_id FROM events WHERE file_path = ? ORDER BY id DESC LIMIT ?)",
+        f"SELECT count(*) FILTER (WHERE outcome = 'ok' AND action IN {EDITING}) AS changes, "
+        "count(*) FILTER (WHERE outcome = 'ok' AND action = 'read') AS reads, "
+        "count(*) FILTER (WHERE outcome = 'failed') AS failures, count(DISTINCT session_id) AS sessions "
+        "FROM (SELECT event, action, outcome, session_id FROM events WHERE file_path = ? ORDER BY id DESC LIMIT ?)",
         (path, MOST_CHANGES),
     ).fetchone()
     last = connection.execute("SELECT at, session_id FROM events WHERE id = ?", (last_id,)).fetchone()
@@ -197,8 +200,8 @@ def _file(connection: sqlite3.Connection, path: str, last_id: int) -> File:
 
 def _ended(rows: list[Row]) -> list[Row]:
     """Without the starts of calls that came to an end."""
-    ended = {(row["session_id"], row["tool_use_id"]) for row in rows if row["event"] != "PreToolUse"}
-    return [row for row in rows if row["event"] != "PreToolUse" or (row["session_id"], row["tool_use_id"]) not in ended]
+    ended = {(row["session_id"], row["tool_use_id"]) for row in rows if row["event"] != CALL_START}
+    return [row for row in rows if row["event"] != CALL_START or (row["session_id"], row["tool_use_id"]) not in ended]
 
 
 def _whole(connection: sqlite3.Connection, lines: Lines, row: Row) -> tuple[Call, str | None, str | None] | None:
@@ -209,12 +212,13 @@ def _whole(connection: sqlite3.Connection, lines: Lines, row: Row) -> tuple[Call
     if not block:
         return None
     result = connection.execute(
-        "SELECT is_error, text FROM messages WHERE tool_use_id = ? AND kind = 'tool_result' AND +session_id = ?",
+        "SELECT outcome, text FROM transcript_parts WHERE tool_use_id = ? AND kind = 'tool_result' AND +session_id = ?",
         (row["tool_use_id"], row["session_id"]),
     ).fetchone()
-    outcome = "no result" if result is None else "failed" if result["is_error"] else "ok"
+    outcome = "no result" if result is None else result["outcome"]
     error = result["text"] or "" if outcome == "failed" else ""
-    return Call(row["tool_name"], block.get("input", {}), None, outcome, error, None, None), row["agent_id"], None
+    call = Call(row["tool_name"], block.get("input", {}), None, outcome, error, action=row["action"] or "")
+    return call, row["agent_id"], None
 
 
 def _prompts(connection: sqlite3.Connection, session_id: str) -> list[Prompt]:
@@ -227,7 +231,7 @@ def _prompts(connection: sqlite3.Connection, session_id: str) -> list[Prompt]:
     found = [Prompt(f"e{row['id']}", row["at"], row["prompt"] or "", row["prompt_id"]) for row in events]
     if not found:
         messages = connection.execute(
-            "SELECT id, at, text, prompt_id FROM messages "
+            "SELECT id, at, text, prompt_id FROM transcript_parts "
             "WHERE session_id = ? AND kind = 'prompt' AND agent_id IS NULL",
             (session_id,),
         )
@@ -245,20 +249,15 @@ def _leading(prompts: list[Prompt], at: str, prompt_id: str | None) -> Prompt | 
 # --- What the search index knows --------------------------------------------------------------------------------------
 
 
-_ONLY_CALLS = f'tags : "{words.tag("event", "tool_use")}"'
-
-
-def _tagged(tools: Iterable[str]) -> str:
-    """Calls of these tools."""
-    return "tags : (" + " OR ".join(f'"{words.tag("tool", name)}"' for name in tools) + ")"
+_ONLY_CALLS = f'tags : "{query.tag("event", "tool_use")}"'
 
 
 def _messages(connection: sqlite3.Connection, expression: str, limit: int) -> list[Row]:
     return connection.execute(
-        "SELECT messages.id, at, session_id, agent_id, tool_name, tool_use_id, text "
+        "SELECT transcript_parts.id, at, session_id, agent_id, tool_name, tool_use_id, action, text "
         "FROM search.words AS words JOIN search.documents AS documents ON documents.key = words.rowid "
-        "JOIN messages ON messages.id = documents.message_id "
-        "WHERE words MATCH ? AND messages.kind = 'tool_use' ORDER BY words.rowid DESC LIMIT ?",
+        "JOIN transcript_parts ON transcript_parts.id = documents.message_id "
+        "WHERE words MATCH ? AND transcript_parts.kind = 'tool_use' ORDER BY words.rowid DESC LIMIT ?",
         (expression, limit),
     ).fetchall()
 

@@ -9,12 +9,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from typing import Any, NamedTuple
 
-from sessionlog import read_only, reading, schema, together
+from sessionlog.archive import describe, read, readonly
+from sessionlog.archive.place import Place
+from sessionlog.ask import all_projects
 from sessionlog.errors import SessionlogError
-from sessionlog.projects import Place
 
 
-class Answer(NamedTuple):
+class SqlRows(NamedTuple):
     """The columns of a result, no two by the same name, and its rows as they come."""
 
     columns: list[str]
@@ -24,18 +25,18 @@ class Answer(NamedTuple):
 @contextmanager
 def ask(
     places: list[Place], query: str, parameters: Mapping[str, Any] | None = None, *, all_together: bool = False
-) -> Iterator[Answer]:
+) -> Iterator[SqlRows]:
     """The answer to a query over an archive, or over all of these as one database with a column `project`."""
-    known = together.columns() if all_together else _columns()
     try:
-        connection = together.connect(places, query) if all_together else reading.connect(places[0])
+        connection = all_projects.connect(places, query) if all_together else read.connect(places[0])
         with closing(connection):
             connection.row_factory = None  # two columns may have the same name
             connection.text_factory = lambda data: data.decode("utf-8", "replace")
-            read_only.guard(connection)
+            readonly.guard(connection)
             rows = connection.execute(query, parameters or {})
-            yield Answer(_unique([column[0] for column in rows.description or ()]), rows)
+            yield SqlRows(_unique([column[0] for column in rows.description or ()]), rows)
     except (sqlite3.Error, sqlite3.Warning) as error:
+        known = all_projects.columns() if all_together else _columns()
         raise SessionlogError(explained(str(error), known)) from error
 
 
@@ -58,7 +59,7 @@ def explained(error: str, known: Mapping[str, list[str]]) -> str:
 
 
 def _columns() -> dict[str, list[str]]:
-    return {name: [column.name for column in table.columns] for name, table in schema.tables().items()}
+    return {name: [column.name for column in table.columns] for name, table in describe.tables().items()}
 
 
 def _unique(names: list[str]) -> list[str]:

@@ -10,9 +10,9 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from sessionlog import reading
+from sessionlog.archive import read
+from sessionlog.archive.place import Place
 from sessionlog.errors import SessionlogError
-from sessionlog.projects import Place
 
 Row = dict[str, Any]
 
@@ -62,7 +62,7 @@ class Tail:
     def _look_around(self, from_start: bool = False) -> None:
         """Let the spool come home, and take in archives that are new or were replaced."""
         for place in self._find_places():
-            reading.bring_up_to_date(place)
+            read.bring_up_to_date(place)
             watched = self._watched.get(place.db)
             if watched and watched.file != _identity(place.db):
                 watched.connection.close()
@@ -79,7 +79,7 @@ class _Watched:
     def __init__(self, place: Place, from_start: bool) -> None:
         self.project = place.project
         self.file = _identity(place.db)
-        self.connection = reading.connect(place)
+        self.connection = read.connect(place)
         self._version = -1
         newest = self.connection.execute("SELECT max(id) AS id FROM events").fetchone()["id"]
         self._last_id = 0 if from_start else newest or 0

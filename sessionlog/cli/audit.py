@@ -8,10 +8,13 @@ from typing import Any
 
 import click
 
-from sessionlog import audit, metadata, table, terminal
-from sessionlog.cli import example
+from sessionlog.archive import describe
+from sessionlog.ask import audit
+from sessionlog.cli import table
 from sessionlog.cli.common import places, project_options, since_option
+from sessionlog.cli.main import example
 from sessionlog.cli.rows import form_options, print_rows, terminal_width
+from sessionlog.text import plain
 
 # Of one session; --json and --csv list all.
 SHOWN_ROWS = 20
@@ -61,13 +64,13 @@ def command(
     else:
         counts = audit.counts(found, since or "", *([float("inf")] if fail_if_any else []))
         _print_list(counts, form)
-        findings = sum(counts[query.name] or 0 for query in metadata.queries().values() if query.finding)
+        findings = sum(counts[query.name] or 0 for query in describe.queries().values() if query.finding)
     if fail_if_any and findings:
         ctx.exit(1)
 
 
 def _print_list(counts: dict[str, int | None], form: str | None) -> None:
-    queries = metadata.queries().values()
+    queries = describe.queries().values()
     listed = [{**query._asdict(), "rows": counts[query.name]} for query in queries]
     if form:
         print_rows(list(listed[0]), [list(query.values()) for query in listed], form)
@@ -101,8 +104,8 @@ def _print_sessions(rows: list[audit.Row], with_project: bool) -> None:
     remaining = iter(lines)
     click.secho(f"  {heading}\n  {rule}", dim=True)
     for (project, session_id), group in groups:
-        title = [terminal.safe(project)] if with_project else []
-        title += [f"session {terminal.safe(session_id)}"] if session_id else []
+        title = [plain.safe(project)] if with_project else []
+        title += [f"session {plain.safe(session_id)}"] if session_id else []
         if title:
             click.secho("  ".join(title), fg="yellow")
         for line in itertools.islice(remaining, min(len(group), SHOWN_ROWS)):
@@ -113,5 +116,5 @@ def _print_sessions(rows: list[audit.Row], with_project: bool) -> None:
 
 def _told(column: str, value: Any) -> Any:
     if (column == "at" or column.endswith("_at")) and isinstance(value, str):
-        return terminal.local_time(value)
+        return plain.local_time(value)
     return value

@@ -6,11 +6,12 @@ import os
 
 import click
 
-from sessionlog import reading, terminal
-from sessionlog.cli import example
+from sessionlog.archive import read
 from sessionlog.cli.common import places, project_options
+from sessionlog.cli.main import example
 from sessionlog.errors import SessionlogError
-from sessionlog.keep import backup
+from sessionlog.maintain import backup
+from sessionlog.text import plain
 
 
 @example(
@@ -28,7 +29,7 @@ def command(target: str, project: str | None, everywhere: bool, force: bool) -> 
     """
     found = [place for place in places(project, everywhere) if os.path.exists(place.db)]
     if not found:
-        reading.connect(reading.place_of(project)).close()  # says that there is nothing, and what to do
+        read.connect(read.place_of(project)).close()  # says that there is nothing, and what to do
     if everywhere:
         os.makedirs(target, mode=0o700, exist_ok=True)
     elif os.path.isdir(target):
@@ -36,4 +37,4 @@ def command(target: str, project: str | None, everywhere: bool, force: bool) -> 
     for place in found:
         path = os.path.join(target, os.path.basename(place.db)) if everywhere else target
         size = backup.backup(place, path, force)
-        click.secho(f"Copied {terminal.safe(place.project)} to {path}, {terminal.size(size)}.", fg="green")
+        click.secho(f"Copied {plain.safe(place.project)} to {path}, {plain.size(size)}.", fg="green")

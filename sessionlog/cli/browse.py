@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from sessionlog import reading
-from sessionlog.cli import example
+from sessionlog.archive import read
 from sessionlog.cli.common import places
+from sessionlog.cli.main import example
 from sessionlog.errors import SessionlogError
 
 
@@ -17,12 +17,14 @@ from sessionlog.errors import SessionlogError
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), help="The port; 8417, or a free one, if none is given.")
 @click.option("--no-open", is_flag=True, help="Do not open the browser.")
-def command(project: str | None, everywhere: bool, host: str, port: int | None, no_open: bool) -> None:
+@click.option("--no-token", is_flag=True, help="Answer whoever asks on this machine, other users too.")
+def command(project: str | None, everywhere: bool, host: str, port: int | None, no_open: bool, no_token: bool) -> None:
     """Look at all that was recorded in the browser.
 
     Sessions as one reads them, search, what happened to a file, charts and audits; Datasette's tables, SQL, JSON and
-    CSV are one click away. Nothing can be changed, and only this machine is answered. With another --host, others get
-    in with the token in the address that is printed.
+    CSV are one click away. Nothing can be changed. Only this machine is answered, and only with the token in the
+    address that is printed: your browser remembers it, and it stays the same. With another --host, others get in with
+    a token that is good for this time.
     """
     from sessionlog.web import serve
 
@@ -33,4 +35,5 @@ def command(project: str | None, everywhere: bool, host: str, port: int | None, 
     def tell(address: str) -> None:
         click.echo(f"Browse at {click.style(address, bold=True)} (Ctrl-C ends)")
 
-    serve.serve(found, host, port, not no_open, tell, reading.all_places if project is None else None)
+    again = read.all_places if project is None else None
+    serve.serve(found, host, port, not no_open, tell, again, with_token=not no_token)

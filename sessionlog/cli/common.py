@@ -9,9 +9,11 @@ from typing import Any
 
 import click
 
-from sessionlog import reading, when
+from sessionlog import times
+from sessionlog.archive import read
+from sessionlog.archive.place import Place
 from sessionlog.errors import SessionlogError
-from sessionlog.projects import Place
+from sessionlog.text.plain import safe
 
 
 def project_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -29,7 +31,7 @@ class When(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         try:
-            return when.parse(value)
+            return times.parse(value)
         except SessionlogError as error:
             self.fail(str(error), param, ctx)
 
@@ -43,11 +45,11 @@ def places(project: str | None, everywhere: bool) -> list[Place]:
     """The archives that the options mean; what a person should know of them goes to stderr."""
     if project and everywhere:
         raise click.UsageError("--project and --all exclude each other.")
-    found = reading.all_places() if everywhere else [reading.place_of(project)]
+    found = read.all_places() if everywhere else [read.place_of(project)]
     for place in found:
-        reading.bring_up_to_date(place)
-        for notice in reading.notices(place):
-            click.secho(f"Note: {notice}", fg="yellow", err=True)
+        read.bring_up_to_date(place)
+        for notice in read.notices(place):
+            click.secho(f"Note: {safe(notice)}", fg="yellow", err=True)
     return found
 
 

@@ -11,9 +11,10 @@ from itertools import islice
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
-from sessionlog import reading, terminal
-from sessionlog.cli import cli, example
+from sessionlog.archive import lookup, read
+from sessionlog.cli.main import cli, example
 from sessionlog.errors import SessionlogError
+from sessionlog.text import plain
 
 OFFERED = 50  # more than that nobody reads, and a shell waits for each
 
@@ -40,16 +41,16 @@ def session_ids(ctx: click.Context, param: click.Parameter, incomplete: str) -> 
     """The newest sessions whose id begins as typed, each with its first prompt."""
     found = [CompletionItem("last", help="the newest session")] if "last".startswith(incomplete) else []
     with suppress(OSError, sqlite3.Error, SessionlogError):  # whatever is wrong, a Tab key is not the place to say it
-        places = reading.all_places() if ctx.params.get("everywhere") else [reading.place_of(ctx.params.get("project"))]
+        places = read.all_places() if ctx.params.get("everywhere") else [read.place_of(ctx.params.get("project"))]
         for place in places:
-            with closing(reading.connect(place)) as connection:
+            with closing(read.connect(place)) as connection:
                 found += islice(_beginning_with(incomplete, connection), OFFERED)
     return found
 
 
 def _beginning_with(incomplete: str, connection: sqlite3.Connection) -> Iterator[CompletionItem]:
-    for row in reading.sessions(connection):
+    for row in lookup.sessions(connection):
         # What a shell would not take literally is never put on a command line.
         if row["session_id"].startswith(incomplete) and re.fullmatch(r"[\w.-]+", row["session_id"]):
-            prompt = terminal.one_line(row["first_prompt"] or "", 60)
-            yield CompletionItem(row["session_id"], help=f"{terminal.local_time(row['started_at'])} {prompt}")
+            prompt = plain.one_line(row["first_prompt"] or "", 60)
+            yield CompletionItem(row["session_id"], help=f"{plain.local_time(row['started_at'])} {prompt}")

@@ -11,14 +11,16 @@ from pathlib import Path
 
 import click
 
-from sessionlog import overview, projects, reading, timeline
-from sessionlog.cli import example
+from sessionlog.archive import lookup, read
+from sessionlog.archive import place as projects
 from sessionlog.cli.common import json_option, print_json
+from sessionlog.cli.main import example
+from sessionlog.cli.session_view import View
 from sessionlog.errors import SessionlogError
-from sessionlog.registration import hook_command
-from sessionlog.session_text import View
+from sessionlog.install.commands import hook_command
+from sessionlog.session import header, load
 
-SAMPLE = Path(__file__).parent.parent / "demo" / "session.jsonl"
+SAMPLE = Path(__file__).with_name("demo_session.jsonl")
 
 
 @example("sessionlog demo")
@@ -37,14 +39,14 @@ def command(as_json: bool) -> None:
 
     os.environ["SESSIONLOG_HOME"] = str(home)
     place = projects.place(os.path.realpath(project))
-    found = reading.find_session([place], "last")
-    with closing(reading.connect(place)) as connection:
-        events = list(reading.events(connection, found.session["session_id"]))
+    found = lookup.find_session([place], "last")
+    with closing(read.connect(place)) as connection:
+        events = list(lookup.events(connection, found.session["session_id"]))
         if as_json:
-            print_json({"path": place.db, "events": [reading.as_json(row) for row in events]})
+            print_json({"path": place.db, "events": [lookup.as_json(row) for row in events]})
             return
-        about = overview.of(connection, found.session, place.project)
-        for line in View().session(about, timeline.entries(connection, found.session["session_id"])):
+        about = header.load(connection, found.session, place.project)
+        for line in View().session(about, load.entries(connection, found.session["session_id"])):
             click.echo(line)
     click.echo(
         f"\nAll of it is in {place.db}\n"

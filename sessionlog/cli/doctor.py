@@ -10,10 +10,10 @@ from pathlib import Path
 
 import click
 
-from sessionlog import doctor
-from sessionlog.cli import example
 from sessionlog.cli.common import json_option, print_json
-from sessionlog.terminal import counted, safe
+from sessionlog.cli.main import example
+from sessionlog.install.doctor import examine as doctor
+from sessionlog.text.plain import counted, safe
 
 _COLOURS = {"ok": "green", "note": "yellow", "problem": "red"}
 _MARKS = {"ok": "✓", "note": "!", "problem": "✗"}
@@ -24,7 +24,11 @@ _NAMES = 13  # the width of the longest name and a space
 @example("sessionlog doctor", "sessionlog doctor --fix", "sessionlog doctor --json")
 @click.command("doctor")
 @json_option
-@click.option("--fix", is_flag=True, help="Make files private and bring waiting events home first; deletes nothing.")
+@click.option(
+    "--fix",
+    is_flag=True,
+    help="First make files private, store waiting events, and restore the schema; deletes no data.",
+)
 @click.option("--full", is_flag=True, help="Check every page of big archives too.")
 @click.pass_context
 def command(ctx: click.Context, as_json: bool, fix: bool, full: bool) -> None:

@@ -1,23 +1,18 @@
-"""A session as one reads it in a terminal: a line for each thing that happened."""
+"""A line for an event: what `tail` prints, and `search --context` around a hit."""
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from sessionlog.lean import parse_json
-from sessionlog.when import moment
+from sessionlog.fastlib import parse_json
+from sessionlog.text.plain import duration, one_line, safe
 
 Row = dict[str, Any]
 
-# Characters that move the cursor, change colours or reorder text, and halves of surrogate pairs, which none can write:
-# shown, not obeyed. A regex, as most texts have none of them: str.translate takes ten times as long to find out.
-_UNSAFE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
-
-class Line(NamedTuple):
+class EventLine(NamedTuple):
     """One thing that happened: when, what kind, what; colour says prompt, answer, tool, trouble."""
 
     at: str
@@ -27,50 +22,7 @@ class Line(NamedTuple):
     indent: int = 0
 
 
-def safe(text: str) -> str:
-    """Text from an archive that a terminal shows and does not obey."""
-    return _UNSAFE.sub(_spelled_out, text)
-
-
-def one_line(text: str, width: int = 100) -> str:
-    """The text on one line, cut to a width."""
-    some = text[: 16 * width + 256]  # it may be megabytes, and all of its beginning may be blanks
-    flat = safe(" ".join(some.split()))
-    return flat if len(flat) <= width and len(some) == len(text) else flat[: width - 1] + "…"
-
-
-def local_time(at: str, form: str = "%Y-%m-%d %H:%M") -> str:
-    """A time of the archive (UTC) on this machine's clock."""
-    try:
-        return moment(at).astimezone().strftime(form)
-    except (ValueError, OverflowError):
-        return at
-
-
-def duration(milliseconds: float) -> str:
-    """165 ms, 4.1 s, 12 min, 3.5 h."""
-    for limit, size, unit in ((1000, 1, "ms"), (60_000, 1000, "s"), (3_600_000, 60_000, "min")):
-        if milliseconds < limit:
-            value = milliseconds / size
-            return f"{value:.0f} {unit}" if unit == "ms" or value >= 10 else f"{value:.1f} {unit}"
-    return f"{milliseconds / 3_600_000:.1f} h"
-
-
-def size(count: int) -> str:
-    """340 B, 12 KB, 4.1 MB, 1.2 GB."""
-    for limit, unit, divisor in ((1e3, "B", 1), (1e6, "KB", 1e3), (1e9, "MB", 1e6)):
-        if count < limit:
-            value = count / divisor
-            return f"{value:.0f} {unit}" if value >= 10 or unit == "B" else f"{value:.1f} {unit}"
-    return f"{count / 1e9:,.1f} GB"
-
-
-def counted(number: int, noun: str) -> str:
-    """1 prompt, 2 prompts."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def lines(events: Iterable[Row]) -> Iterator[Line]:
+def lines(events: Iterable[Row]) -> Iterator[EventLine]:
     """What happened, in order. A tool call that ended is one line, at its end."""
     rows = list(events)
     ended = {row["tool_use_id"] for row in rows if row["event"] in ("PostToolUse", "PostToolUseFailure")}
@@ -79,18 +31,13 @@ def lines(events: Iterable[Row]) -> Iterator[Line]:
             yield line(row)
 
 
-def line(row: Row, live: bool = False) -> Line:
+def line(row: Row, live: bool = False) -> EventLine:
     """One event; of a call without an end one cannot tell, while it is `live`, how it will end."""
     indent = 1 if row["agent_id"] and row["event"] != "SubagentStart" else 0
     if live and row["event"] == "PreToolUse":
-        return Line(row["at"], row["tool_name"] or "tool", f"{_argument(row)}  …", None, indent)
+        return EventLine(row["at"], row["tool_name"] or "tool", f"{_argument(row)}  …", None, indent)
     kind, text, colour = _describe(row)
-    return Line(row["at"], kind, text, colour, indent)
-
-
-def _spelled_out(match: re.Match[str]) -> str:
-    code = ord(match[0])
-    return "    " if code == 9 else f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
+    return EventLine(row["at"], kind, text, colour, indent)
 
 
 def _describe(row: Row) -> tuple[str, str, str | None]:

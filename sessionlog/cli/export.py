@@ -6,11 +6,12 @@ import sys
 
 import click
 
-from sessionlog import export, terminal
-from sessionlog.cli import example
 from sessionlog.cli.common import places, project_options, since_option
 from sessionlog.cli.completion import session_ids
+from sessionlog.cli.main import example
 from sessionlog.errors import SessionlogError
+from sessionlog.export import write as export
+from sessionlog.text import plain
 
 
 @example(
@@ -66,11 +67,11 @@ def command(
         stream.flush()
     else:
         for file in export.write(chosen, options, output):
-            told = f"{terminal.counted(file.sessions, 'session')}, {file.bytes:,} bytes"
-            click.echo(f"{terminal.safe(file.path)}  ({told})", err=True)
+            told = f"{plain.counted(file.sessions, 'session')}, {file.bytes:,} bytes"
+            click.echo(f"{plain.safe(file.path)}  ({told})", err=True)
     if form == "jsonl" and (count := export.not_carried(chosen)):
         click.secho(
-            f"Note: {terminal.counted(count, 'transcript')} of these sessions are not in it; "
+            f"Note: {plain.counted(count, 'transcript')} of these sessions are not in it; "
             "`sessionlog restore SESSION --to DIR` writes them, `sessionlog import DIR` reads them.",
             fg="yellow",
             err=True,

@@ -6,9 +6,9 @@ import json
 
 import click
 
-from sessionlog import registration
-from sessionlog.cli import example
-from sessionlog.client_events import CORE, RECORDED
+from sessionlog.agents.claude_code.events import CORE, RECORDED
+from sessionlog.cli.main import example
+from sessionlog.install import commands
 
 
 @example("sessionlog hook-command", "sessionlog hook-command Stop", "sessionlog hook-command Stop --json")
@@ -23,8 +23,8 @@ def command(event: str | None, as_json: bool) -> None:
     Without EVENT, print one that serves every event. `sessionlog install` does all this for you.
     """
     if as_json:
-        handlers = registration.handlers([event] if event else CORE)
+        handlers = commands.handlers([event] if event else CORE)
         groups = {name: [{"hooks": [handler]}] for name, handler in handlers.items()}
         click.echo(json.dumps({"hooks": groups}, indent=2, ensure_ascii=False))
     else:
-        click.echo(registration.hook_command(event))
+        click.echo(commands.hook_command(event))

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import click
 
-from sessionlog import terminal, transcripts, when
-from sessionlog.cli import example
+from sessionlog import times
 from sessionlog.cli.common import json_option, print_json, since_option
+from sessionlog.cli.main import example
+from sessionlog.export import jsonl_import
+from sessionlog.text import plain
+from sessionlog.transcripts import importer
 
 # Trouble with single lines fills no screen: --json tells of all.
 SHOWN_SKIPS = 20
@@ -39,9 +43,14 @@ def command(paths: tuple[str, ...], since: str | None, dry_run: bool, quiet: boo
             bar.length = total
             bar.update(done - bar.pos)
 
-        summary = transcripts.run(
-            paths, since=when.moment(since).timestamp() if since else None, dry_run=dry_run, progress=progress
-        )
+        exports = [path for path in map(os.path.abspath, paths) if jsonl_import.is_export(path)]
+        others = [path for path in map(os.path.abspath, paths) if path not in exports]
+        summary = importer.Summary()
+        for path in exports:
+            jsonl_import.run(path, summary, dry_run)
+        if others or not exports:
+            time = times.moment(since).timestamp() if since else None
+            importer.run(others, since=time, dry_run=dry_run, progress=progress, summary=summary)
         bar.update((bar.length or 0) - bar.pos)
     if as_json:
         print_json(_as_json(summary))
@@ -50,38 +59,38 @@ def command(paths: tuple[str, ...], since: str | None, dry_run: bool, quiet: boo
         click.echo(_told(summary, dry_run))
     for skip in summary.skips[:SHOWN_SKIPS]:
         where = skip.path if skip.line is None else f"{skip.path}:{skip.line}"
-        click.secho(f"  skipped {terminal.safe(where)}: {terminal.one_line(skip.reason)}", fg="yellow", err=True)
+        click.secho(f"  skipped {plain.safe(where)}: {plain.one_line(skip.reason)}", fg="yellow", err=True)
     if len(summary.skips) > SHOWN_SKIPS:
         click.secho(f"  and {len(summary.skips) - SHOWN_SKIPS:,} more; --json lists them", fg="yellow", err=True)
 
 
-def _told(summary: transcripts.Summary, dry_run: bool) -> str:
+def _told(summary: importer.Summary, dry_run: bool) -> str:
     if not summary.files and not summary.unchanged:
         return "There are no transcripts here."
     if not summary.files:
-        return f"Nothing new in {terminal.counted(summary.unchanged, 'file')}."
-    megabytes = summary.bytes / 1e6
+        return f"Nothing new in {plain.counted(summary.unchanged, 'file')}."
     counts = (summary.files, "file"), (len(summary.sessions), "session"), (len(summary.projects), "project")
-    files = "{} of {} in {}".format(*(terminal.counted(*count) for count in counts))
+    files = "{} of {} in {}".format(*(plain.counted(*count) for count in counts))
     if dry_run:
-        return f"{megabytes:,.1f} MB are new, in {files}."
+        return f"{plain.size(summary.bytes)} are new, in {files}."
+    speed = plain.size(int(summary.bytes / max(summary.seconds, 1e-3)))
     parts = [
-        f"Archived {megabytes:,.1f} MB, {_counts(summary)}, from {files}",
-        f"in {terminal.duration(summary.seconds * 1000)} ({megabytes / max(summary.seconds, 1e-3):,.0f} MB/s).",
+        f"Archived {plain.size(summary.bytes)}, {_counts(summary)}, from {files}",
+        f"in {plain.duration(summary.seconds * 1000)} ({speed}/s).",
     ]
     if summary.replacements:
-        parts.append(f"{terminal.counted(summary.replacements, 'secret')} redacted.")
+        parts.append(f"{plain.counted(summary.replacements, 'secret')} redacted.")
     if summary.replaced:
-        parts.append(f"{terminal.counted(summary.replaced, 'file')} had been replaced; the version before is kept.")
+        parts.append(f"{plain.counted(summary.replaced, 'file')} had been replaced; the version before is kept.")
     return " ".join(parts)
 
 
-def _counts(summary: transcripts.Summary) -> str:
+def _counts(summary: importer.Summary) -> str:
     counts = (summary.messages, "message"), (summary.events, "event")
-    return ", ".join(terminal.counted(*count) for count in counts if count[0] or count[1] == "message")
+    return ", ".join(plain.counted(*count) for count in counts if count[0] or count[1] == "message")
 
 
-def _as_json(summary: transcripts.Summary) -> dict[str, Any]:
+def _as_json(summary: importer.Summary) -> dict[str, Any]:
     return {
         **vars(summary),
         "sessions": sorted(summary.sessions),

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from pathlib import Path
 
 import click
 
-from sessionlog import claude_settings, registration
-from sessionlog.cli import example
+from sessionlog.cli.dialogue import confirm, note
+from sessionlog.cli.main import example
 from sessionlog.errors import SessionlogError
+from sessionlog.install import commands, settings_files
+from sessionlog.text.plain import safe
 
 
 @example(
@@ -22,7 +23,7 @@ from sessionlog.errors import SessionlogError
 @click.command("install")
 @click.option(
     "--scope",
-    type=click.Choice(claude_settings.SCOPES),
+    type=click.Choice(settings_files.SCOPES),
     default="user",
     show_default=True,
     help="user: all your sessions. local: yours in this project. project: everybody's, the file is shared.",
@@ -51,16 +52,16 @@ def command(
     of the file is kept beside it. `sessionlog uninstall` takes the entries out again.
     """
     cwd = Path.cwd()
-    path = claude_settings.settings_file(scope, cwd)
-    version = registration.parse_version(client_version) if client_version else registration.client_version()
+    path = settings_files.settings_file(scope, cwd)
+    version = commands.parse_version(client_version) if client_version else commands.client_version()
     if client_version and version is None:
         raise SessionlogError(f"{client_version} is no version of Claude Code. Write it as `claude --version` does.")
     shared = scope == "project"
     if events is None:  # a colleague's old client might ignore a whole file for one event that it does not know
         events = "core" if shared else "all"
-    handlers = registration.handlers(registration.events_for(events, version), quiet_if_missing=shared)
-    groups = None if supervisor is None else registration.supervisor_groups(supervisor, quiet_if_missing=shared)
-    change = claude_settings.plan_install(path, handlers, groups)
+    handlers = commands.handlers(commands.events_for(events, version), quiet_if_missing=shared)
+    groups = None if supervisor is None else commands.supervisor_groups(supervisor, quiet_if_missing=shared)
+    change = settings_files.plan_install(path, handlers, groups)
     show(change)
     if events == "all" and version is None:
         note(
@@ -70,7 +71,7 @@ def command(
         note("sessionlog-hook is not on your PATH: hooks in a shared file record only where it is.")
     if shared and groups and not shutil.which("sessionlog-supervisor"):
         note("sessionlog-supervisor is not on your PATH: in a shared file it supervises only where it is.")
-    for notice in claude_settings.notices(cwd, path, handlers):
+    for notice in settings_files.notices(cwd, path, handlers):
         note(notice)
     if not change.needed:
         click.echo(f"Already installed in {path}: {len(handlers)} events.")
@@ -79,7 +80,7 @@ def command(
         click.echo("Dry run: nothing was written.")
         return
     confirm(f"Write {path}?", yes)
-    backup = claude_settings.apply(change)
+    backup = settings_files.apply(change)
     click.secho(f"Installed in {path}: {len(handlers)} events.", fg="green")
     if supervisor is not None:
         click.echo(f"`{supervisor}` decides from now on whether Claude may stop, or ask you a question.")
@@ -90,21 +91,7 @@ def command(
     click.echo("  sessionlog import      bring in the sessions that Claude Code still has on disk")
 
 
-def show(change: claude_settings.Change) -> None:
+def show(change: settings_files.Change) -> None:
     """Print the diff, in colour on a terminal (click takes the colour out elsewhere)."""
     for line in change.diff():
-        click.secho(line, fg={"+": "green", "-": "red", "@": "cyan"}.get(line[:1]))
-
-
-def note(text: str) -> None:
-    """Print what the user should know, apart from the diff."""
-    click.secho(f"Note: {text}", fg="yellow", err=True)
-
-
-def confirm(question: str, yes: bool) -> None:
-    """Ask; stop where nobody can answer or the answer is no."""
-    if yes:
-        return
-    if not sys.stdin.isatty():
-        raise SessionlogError("Nothing was written, for there is no terminal to ask on. Add --yes to write it.")
-    click.confirm(question, default=True, abort=True)
+        click.secho(safe(line), fg={"+": "green", "-": "red", "@": "cyan"}.get(line[:1]))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import click
 
-from sessionlog import reading, terminal
-from sessionlog.cli import example
-from sessionlog.cli.install import confirm, note
-from sessionlog.keep import merge
-from sessionlog.projects import Place, waiting_spools
+from sessionlog.archive import read
+from sessionlog.archive.place import Place, waiting_spools
+from sessionlog.cli.dialogue import confirm, note
+from sessionlog.cli.main import example
+from sessionlog.maintain import merge
+from sessionlog.text import plain
 
 NOUNS = {"sessions": "session", "events": "event", "messages": "message", "transcripts": "transcript"}
 
@@ -24,14 +25,14 @@ def command(files: tuple[str, ...], into: str | None, dry_run: bool, yes: bool) 
 
     What is here already is recognised, so that merging twice is merging once. The other archives are only read.
     """
-    place = reading.place_of(into)
-    reading.bring_up_to_date(place)
+    place = read.place_of(into)
+    read.bring_up_to_date(place)
     for file in files:
         for spool in waiting_spools(Place(place.home, "", file))[:1]:
             note(f"events wait in {spool} and are not merged; `sessionlog sessions` in that project brings them home.")
     found = merge.preview(place, list(files))
     for file, summary in zip(files, found, strict=True):
-        click.echo(f"{terminal.safe(file)}: {_told(summary)}")
+        click.echo(f"{plain.safe(file)}: {_told(summary)}")
     if not any(found):
         return
     if dry_run:
@@ -39,10 +40,8 @@ def command(files: tuple[str, ...], into: str | None, dry_run: bool, yes: bool) 
         return
     confirm(f"Merge into {place.db}?", yes)
     merge.run(place, list(files))
-    click.secho(f"Merged into the archive of {terminal.safe(place.project)}.", fg="green")
+    click.secho(f"Merged into the archive of {plain.safe(place.project)}.", fg="green")
 
 
 def _told(summary: merge.Summary) -> str:
-    return (
-        ", ".join(terminal.counted(summary[key], noun) for key, noun in NOUNS.items() if summary[key]) or "nothing new"
-    )
+    return ", ".join(plain.counted(summary[key], noun) for key, noun in NOUNS.items() if summary[key]) or "nothing new"

@@ -6,8 +6,8 @@ import os
 
 import click
 
-from sessionlog.cli import example
 from sessionlog.cli.common import json_option, places, print_json, project_options
+from sessionlog.cli.main import example
 
 
 @example("sqlite3 $(sessionlog path)", "sessionlog path --all --json")

@@ -6,12 +6,13 @@ import os
 
 import click
 
-from sessionlog import reading, terminal
-from sessionlog.cli import example
+from sessionlog.archive import lookup
+from sessionlog.archive.place import Place
 from sessionlog.cli.common import When, places, project_options
-from sessionlog.cli.install import confirm, note
-from sessionlog.keep import prune
-from sessionlog.projects import Place
+from sessionlog.cli.dialogue import confirm, note
+from sessionlog.cli.main import example
+from sessionlog.maintain import prune
+from sessionlog.text import plain
 
 SHOWN = 20
 
@@ -56,10 +57,10 @@ def command(
     if not plans:
         click.echo("There is nothing to prune.")
         return
-    total = terminal.counted(sum(len(plan.sessions) for plan in plans), "session")
+    total = plain.counted(sum(len(plan.sessions) for plan in plans), "session")
     what = f"what the tools of {total} printed" if only else total
-    rows, size = sum(plan.rows for plan in plans), terminal.size(sum(plan.size for plan in plans))
-    click.echo(f"In all: {what}, {terminal.counted(rows, 'row')}, {size}.")
+    rows, size = sum(plan.rows for plan in plans), plain.size(sum(plan.size for plan in plans))
+    click.echo(f"In all: {what}, {plain.counted(rows, 'row')}, {size}.")
     if dry_run:
         click.echo("Dry run: nothing was removed.")
         return
@@ -68,7 +69,7 @@ def command(
         before = os.stat(plan.place.db).st_size
         prune.run(plan)
         after = os.stat(plan.place.db).st_size
-        click.secho(f"Pruned {plan.place.db}: {terminal.size(before)} before, {terminal.size(after)} now.", fg="green")
+        click.secho(f"Pruned {plan.place.db}: {plain.size(before)} before, {plain.size(after)} now.", fg="green")
 
 
 def _meant(
@@ -78,22 +79,22 @@ def _meant(
         return dict.fromkeys(found, prune.Which(older_than, keep))
     named: dict[str, tuple[Place, set[str]]] = {}
     for wanted in sessions:
-        place, session = reading.find_session(found, wanted)
+        place, session = lookup.find_session(found, wanted)
         named.setdefault(place.db, (place, set()))[1].add(session["session_id"])
     return {place: prune.Which(named=frozenset(ids)) for place, ids in named.values()}
 
 
 def _show(plan: prune.Plan) -> None:
     if plan.sessions:
-        click.secho(terminal.safe(plan.place.project), fg="cyan")
+        click.secho(plain.safe(plan.place.project), fg="cyan")
     for session in plan.sessions[:SHOWN]:
         click.echo(
-            f"  {click.style(terminal.safe(session.session_id[:8]), fg='yellow')}"
-            f"  last used {terminal.local_time(session.last_at)}"
-            f"  {terminal.counted(session.rows, 'row'):>12}  {terminal.size(session.size):>8}"
+            f"  {click.style(plain.safe(session.session_id[:8]), fg='yellow')}"
+            f"  last used {plain.local_time(session.last_at)}"
+            f"  {plain.counted(session.rows, 'row'):>12}  {plain.size(session.size):>8}"
         )
     if len(plan.sessions) > SHOWN:
-        click.echo(f"  and {terminal.counted(len(plan.sessions) - SHOWN, 'more session')}")
-    if plan.running:
-        count = terminal.counted(plan.running, "session")
-        note(f"{terminal.safe(plan.place.project)}: {count} may still be running and will stay; --session removes one.")
+        click.echo(f"  and {plain.counted(len(plan.sessions) - SHOWN, 'more session')}")
+    if plan.recent:
+        count = plain.counted(plan.recent, "session")
+        note(f"{plain.safe(plan.place.project)}: {count} may be continued and will stay; --session removes one.")

@@ -7,29 +7,46 @@ import sys
 
 import click
 
-from sessionlog import terminal
-from sessionlog.cli import example
+from sessionlog.archive.place import home_folder
 from sessionlog.cli.common import places, project_options
-from sessionlog.cli.install import confirm, note
-from sessionlog.keep import redaction
-from sessionlog.projects import home_folder
+from sessionlog.cli.dialogue import confirm, note
+from sessionlog.cli.main import example
+from sessionlog.errors import SessionlogError
+from sessionlog.maintain import redact, trial
+from sessionlog.text import plain
+
+LONGEST = 64 << 20  # bytes of a file to be tried
 
 
 @example(
     "sessionlog redact --dry-run",
     "sessionlog redact --pattern 'ACME-[0-9a-f]{32}' --all",
     "sessionlog redact --value - --yes < secret.txt",
+    "sessionlog redact --test - < .env",
 )
 @click.command("redact")
 @click.option("--pattern", "patterns", metavar="REGEX", multiple=True, help="Whatever matches; may be repeated.")
 @click.option(
     "--value", "values", metavar="TEXT", multiple=True, help="This very text; - reads it from the terminal or stdin."
 )
+@click.option(
+    "--test",
+    "tried",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, allow_dash=True),
+    help="Show what would be taken out of this file, and why; - reads stdin. Archives are left alone.",
+)
 @project_options
 @click.option("--dry-run", is_flag=True, help="Show what would be replaced and write nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def command(
-    patterns: tuple[str, ...], values: tuple[str, ...], project: str | None, everywhere: bool, dry_run: bool, yes: bool
+    patterns: tuple[str, ...],
+    values: tuple[str, ...],
+    tried: str | None,
+    project: str | None,
+    everywhere: bool,
+    dry_run: bool,
+    yes: bool,
 ) -> None:
     """Take secrets out of what is already recorded: by today's rules, and by what you name.
 
@@ -37,13 +54,22 @@ def command(
     bytes are in no file of the archive: not in free pages, the WAL or the search index either.
     """
     home = home_folder()
-    rules = redaction.GivenRules(home, patterns, [text for value in values for text in _texts(value)])
+    rules = redact.GivenRules(home, patterns, [text for value in values for text in _texts(value)])
+    if tried is not None:
+        if project or everywhere or yes:
+            raise click.UsageError("--test looks at a file and at no archive: leave --project, --all and --yes away.")
+        _try(tried, rules)
+        return
     found = [place for place in places(project, everywhere) if os.path.exists(place.db)]
-    previews = [(terminal.safe(place.project), redaction.preview(place, rules)) for place in found]
-    previews.append(("Payloads that were no events", redaction.clean_rejected(home, rules, write=False)))
+    previews = [(plain.safe(place.project), redact.preview(place, rules)) for place in found]
+    previews.append(("Payloads that were no events", redact.clean_rejected(home, rules, write=False)))
+    if everywhere:
+        previews.append(("Events that wait for an archive", redact.clean_spools(home, rules, write=False)))
     for name, preview in previews:
         if preview.rows:
             _show(name, preview)
+        for file, reason in preview.not_searched.items():
+            note(f"{file} was not searched and stays as it is: {reason}.")
     if dry_run:
         click.echo("Dry run: nothing was written.")
         return
@@ -51,10 +77,14 @@ def command(
     nothing = "Nothing is left to replace. Rewrite the files all the same, so that no free page holds it?"
     confirm("Replace them for good?" if any(preview.rows for _, preview in previews) else nothing, yes)
     for place in found:
-        redaction.run(place, rules)
+        redact.run(place, rules)
         click.secho(f"Cleaned {place.db}.", fg="green")
-    redaction.clean_rejected(home, rules, write=True)
-    for path in sorted({path for place in found for path in redaction.out_of_reach(place)}):
+    redact.clean_rejected(home, rules, write=True)
+    if everywhere:
+        redact.clean_spools(home, rules, write=True)
+        for path in redact.spools_without_archive(home):
+            click.secho(f"Cleaned {path}, whose events wait for an archive.", fg="green")
+    for path in sorted({path for place in found for path in redact.out_of_reach(place)}):
         note(f"{path} was not cleaned and may still hold what was replaced.")
     if not everywhere:
         note("The archives of other projects are cleaned with --all.")
@@ -72,9 +102,28 @@ def _texts(value: str) -> list[str]:
     return [line for line in sys.stdin.read().splitlines() if line]
 
 
-def _show(name: str, found: redaction.Found) -> None:
+def _try(path: str, rules: redact.GivenRules) -> None:
+    with click.open_file(path, "rb") as file:
+        data = file.read(LONGEST + 1)
+    if len(data) > LONGEST:
+        raise SessionlogError(f"{path} is over {LONGEST >> 20} MB; try a piece of it")
+    name = "stdin" if path == "-" else path
+    found = trial.sightings(data.decode("utf-8", "replace"), rules)
+    if not rules.enabled:
+        note(f"Redaction is switched off in {rules.home}/config.json.")
+    if not found:
+        click.echo(f"Nothing would be taken out of {plain.safe(name)}.")
+        return
+    click.secho(f"{plain.counted(len(found), 'secret')} would be taken out of {plain.safe(name)}:", fg="cyan")
+    for sighting in found:
+        line = "" if sighting.line is None else f"line {sighting.line}"
+        click.echo(f"  {line:<10}{sighting.kind:<18} {plain.safe(sighting.masked)}")
+        click.echo(f"  {'':10}{plain.safe(sighting.rule)}")
+
+
+def _show(name: str, found: redact.Replacements) -> None:
     click.secho(name, fg="cyan")
     for kind, count in found.kinds.most_common():
         click.echo(f"  {count:>6,} × {kind}")
-    where = ", ".join(f"{count:,} in {table}" for table, count in found.rows.most_common())
-    click.echo(f"  {terminal.counted(sum(found.rows.values()), 'row')}: {where}")
+    where = plain.safe(", ".join(f"{count:,} in {table}" for table, count in found.rows.most_common()))
+    click.echo(f"  {plain.counted(sum(found.rows.values()), 'row')}: {where}")

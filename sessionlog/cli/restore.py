@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
 from contextlib import closing
 
 import click
 
-from sessionlog import reading, terminal
-from sessionlog.cli import example
+from sessionlog.archive import lookup, read
 from sessionlog.cli.common import json_option, places, print_json, project_options
+from sessionlog.cli.main import example
 from sessionlog.errors import SessionlogError
+from sessionlog.text import plain
 from sessionlog.transcripts.restore import Restored, restore
 
 COLOURS = {"restored": "green", "to be restored": "green", "in the way": "red"}
@@ -28,26 +30,33 @@ def command(session: str, to: str | None, dry_run: bool, project: str | None, ev
     SESSION is the start of its id, or `last`. The transcript and those of its sub-agents come back byte for byte, less
     the secrets that were redacted, so that `claude --resume` works again. A file that exists and differs is left alone.
     """
-    found = reading.find_session(places(project, everywhere), session)
-    with closing(reading.connect(found.place)) as connection:
+    found = lookup.find_session(places(project, everywhere), session)
+    with closing(read.connect(found.place)) as connection:
         done = restore(connection, found.session["session_id"], to, dry_run)
     in_the_way = [file for file in done if file.state == "in the way"]
+    unreadable = [file for file in done if file.state == "unreadable"]
     if as_json:
         print_json([file._asdict() for file in done])
     else:
         for file in done:
             click.echo(_told(file))
-        if not in_the_way and not dry_run and not to:
-            folder = terminal.safe(found.session["cwd"] or found.place.project)
-            click.echo(f"\nGo on with it:  cd {folder} && claude --resume {found.session['session_id']}")
+        if not in_the_way and not unreadable and not dry_run and not to:
+            folder, name = found.session["cwd"] or found.place.project, found.session["session_id"]
+            told = f"cd {shlex.quote(folder)} && claude --resume {shlex.quote(name)}"
+            click.echo(f"\nGo on with it:  {plain.safe(told)}")
+    if unreadable:
+        raise SessionlogError(
+            f"{plain.counted(len(unreadable), 'file')} could not be read: a part is damaged, or too large when it is "
+            "unpacked. It stays in the archive as it is, and the other files were restored"
+        )
     if in_the_way:
         raise SessionlogError(
-            f"{terminal.counted(len(in_the_way), 'file')} there with other content and not touched; "
+            f"{plain.counted(len(in_the_way), 'file')} there with other content and not touched; "
             "move them away, or restore with `--to DIR`"
         )
 
 
 def _told(file: Restored) -> str:
-    redacted = f", with {terminal.counted(file.replacements, 'secret')} redacted" if file.replacements else ""
+    redacted = f", with {plain.counted(file.replacements, 'secret')} redacted" if file.replacements else ""
     state = click.style(f"{file.state:<14}", fg=COLOURS.get(file.state))
-    return f"{state}  {terminal.safe(file.path)}  ({file.bytes:,} bytes{redacted})"
+    return f"{state}  {plain.safe(file.path)}  ({file.bytes:,} bytes{redacted})"

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import click
 
-from sessionlog.cli import example
 from sessionlog.cli.common import places, print_json, project_options
 from sessionlog.cli.completion import session_ids
-from sessionlog.supervisor import review
+from sessionlog.cli.main import example
+from sessionlog.supervisor import builtin
 
 
 @example(
@@ -51,10 +51,10 @@ def command(
     if model and not claude:
         raise click.UsageError("--model goes with --claude.")
     if session:
-        told = review.of_session(places(project, everywhere), session)
+        told = builtin.of_session(places(project, everywhere), session)
     else:
-        told = review.of_stdin(sys.stdin.buffer.read() if not sys.stdin.isatty() else b"")
+        told = builtin.of_stdin(sys.stdin.buffer.read() if not sys.stdin.isatty() else b"")
     if brief:
         print_json(told)
         return
-    print_json((review.by_claude(told, model) if claude else review.by_rules(told, rules))._asdict(), None)
+    print_json((builtin.by_claude(told, model) if claude else builtin.by_rules(told, rules))._asdict(), None)

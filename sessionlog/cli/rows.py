@@ -13,8 +13,9 @@ from typing import Any
 
 import click
 
-from sessionlog import table, terminal
+from sessionlog.cli import table
 from sessionlog.cli.common import inert_json
+from sessionlog.text import plain
 
 FORMS = {
     "json": "Print a JSON list of objects.",
@@ -69,7 +70,7 @@ def _print_json(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
 def _print_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Values as they are for programs; where a person looks, without what a terminal would obey."""
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    shown: Callable[[str], str] = terminal.safe if sys.stdout.isatty() else str
+    shown: Callable[[str], str] = plain.safe if sys.stdout.isatty() else str
     writer.writerow([shown(name) for name in columns])
     for row in rows:
         writer.writerow([None if value is None else shown(_text(value)) for value in row])
@@ -78,7 +79,7 @@ def _print_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
 
 def _print_lines(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Tabs between values, a line for each row: for cut, sort and awk."""
-    click.echo("\t".join(columns))
+    click.echo("\t".join(map(_on_one_line, columns)))
     for row in rows:
         click.echo("\t".join(_on_one_line(value) for value in row))
 
@@ -87,7 +88,7 @@ def _on_one_line(value: Any) -> str:
     if value is None:
         return ""
     text = _text(value).replace("\\", "\\\\").replace("\n", "\\n").replace("\t", "\\t")
-    return terminal.safe(text)
+    return plain.safe(text)
 
 
 def _text(value: Any) -> str:

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 
 import click
 
-from sessionlog import schema
-from sessionlog.cli import example
+from sessionlog.archive import describe
 from sessionlog.cli.common import json_option, print_json
+from sessionlog.cli.main import example
 from sessionlog.errors import SessionlogError
 
 
@@ -19,7 +19,7 @@ from sessionlog.errors import SessionlogError
 @json_option
 def command(table: str | None, as_json: bool) -> None:
     """Print the tables, views and columns of an archive with what they mean; of TABLE alone, if given."""
-    known = schema.tables()
+    known = describe.tables()
     if table is not None and table not in known:
         near = difflib.get_close_matches(table.lower(), known, n=1)
         hint = f"; did you mean {near[0]}?" if near else f"; there are: {', '.join(sorted(known))}"
@@ -33,7 +33,7 @@ def command(table: str | None, as_json: bool) -> None:
         click.echo_via_pager(line + "\n" for line in _lines(found))
 
 
-def _lines(tables: Iterable[schema.Table]) -> Iterator[str]:
+def _lines(tables: Iterable[describe.Table]) -> Iterator[str]:
     for number, table in enumerate(tables):
         if number:
             yield ""

@@ -13,12 +13,15 @@ from typing import Any
 
 import click
 
-from sessionlog import reading, search, terminal
-from sessionlog.cli import example
+from sessionlog.archive import lookup, read
+from sessionlog.archive.event import rebuild
+from sessionlog.archive.place import Place
+from sessionlog.ask.search import find as search
+from sessionlog.cli import event_line
 from sessionlog.cli.common import When, json_option, places, print_json, project_options, since_option
+from sessionlog.cli.main import example
 from sessionlog.errors import SessionlogError
-from sessionlog.event import rebuild
-from sessionlog.projects import Place
+from sessionlog.text import plain
 
 
 @example(
@@ -122,34 +125,35 @@ class _Bar:
 def _print(hit: search.Hit, with_project: bool, context: int) -> None:
     row = hit.row
     kind = row["tool_name"] or (row["kind"] if hit.is_message else row["event"])
-    project = f"  {terminal.safe(os.path.basename(hit.place.project))}" if with_project else ""
+    project = f"  {plain.safe(os.path.basename(hit.place.project))}" if with_project else ""
     click.echo(
-        click.style(terminal.safe(row["session_id"][:8]), fg="yellow")
+        click.style(plain.safe(row["session_id"][:8]), fg="yellow")
         + click.style(f" {hit.name}", dim=True)
-        + f"  {terminal.local_time(row['at'] or '')}  "
-        + click.style(terminal.one_line(kind, 20), fg="cyan")
+        + f"  {plain.local_time(row['at'] or '')}  "
+        + click.style(plain.one_line(kind, 20), fg="cyan")
         + click.style(f" {hit.field}", dim=True)
         + project
     )
     if context and not hit.is_message:
-        with closing(reading.connect(hit.place)) as archive:
+        with closing(read.connect(hit.place)) as archive:
             _print_context(archive, hit, context)
     click.echo(f"    {_highlighted(hit)}")
 
 
 def _print_context(archive: sqlite3.Connection, hit: search.Hit, context: int) -> None:
-    near = reading.events_around(archive, hit.row, context)
-    for line in terminal.lines(near):
-        click.secho(f"      {terminal.local_time(line.at, '%H:%M:%S')}  {line.kind:<12}{line.text}", dim=True)
+    near = lookup.events_around(archive, hit.row, context)
+    for line in event_line.lines(near):
+        when, kind = plain.local_time(line.at, "%H:%M:%S"), plain.one_line(line.kind, 11)
+        click.secho(f"      {when}  {kind:<12}{line.text}", dim=True)
 
 
 def _highlighted(hit: search.Hit) -> str:
     pieces, end = [], 0
     for start, stop in hit.marks:
-        pieces.append(terminal.safe(hit.snippet[end:start]))
-        pieces.append(click.style(terminal.safe(hit.snippet[start:stop]), fg="red", bold=True))
+        pieces.append(plain.safe(hit.snippet[end:start]))
+        pieces.append(click.style(plain.safe(hit.snippet[start:stop]), fg="red", bold=True))
         end = stop
-    return "".join(pieces) + terminal.safe(hit.snippet[end:])
+    return "".join(pieces) + plain.safe(hit.snippet[end:])
 
 
 def _as_json(hit: search.Hit) -> dict[str, Any]:

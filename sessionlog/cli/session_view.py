@@ -7,9 +7,12 @@ from collections.abc import Iterable, Iterator
 
 import click
 
-from sessionlog import calls, terminal
-from sessionlog.overview import Overview
-from sessionlog.timeline import Call, Entry, is_refused
+from sessionlog.session import call as calls
+from sessionlog.session import live
+from sessionlog.session.call import Call
+from sessionlog.session.header import Overview
+from sessionlog.session.load import Entry, is_refused
+from sessionlog.text import plain
 
 COLOURS = {
     "prompt": "blue",
@@ -43,15 +46,16 @@ class View:
 
     def heading(self, overview: Overview) -> Iterator[str]:
         session = overview.session
-        started = terminal.local_time(session["started_at"], "%Y-%m-%d %H:%M:%S")
+        started = plain.local_time(session["started_at"], "%Y-%m-%d %H:%M:%S")
         branch = f", on {session['git_branch']}" if session.get("git_branch") else ""
-        yield click.style(f"session {terminal.safe(session['session_id'])}", fg="yellow", bold=True)
+        yield click.style(f"session {plain.safe(session['session_id'])}", fg="yellow", bold=True)
         if session.get("title"):
-            yield f"  {click.style(terminal.one_line(session['title']), bold=True)}"
-        yield f"  {started}, {overview.took}, in {terminal.safe(overview.project)}{terminal.safe(branch)}"
+            yield f"  {click.style(plain.one_line(session['title']), bold=True)}"
+        state = click.style(", live", fg="green") if live.is_live(session) else ""
+        yield f"  {started}, {overview.took}, in {plain.safe(overview.project)}{plain.safe(branch)}{state}"
         yield f"  {overview.counts}"
         for model in overview.models:
-            yield f"  {terminal.one_line(model)}"
+            yield f"  {plain.one_line(model)}"
         yield ""
 
     def entry(self, entry: Entry, marked: bool = False) -> Iterator[str]:
@@ -59,10 +63,10 @@ class View:
         failed = entry.call is not None and entry.kind == "tool" and entry.call.outcome != "ok"
         colour = "red" if failed or is_refused(entry) else COLOURS.get(entry.kind)
         label = entry.title if entry.kind in ("tool", "event") else entry.kind
-        time = click.style(terminal.local_time(entry.at, "%H:%M:%S"), dim=True)
+        time = click.style(plain.local_time(entry.at, "%H:%M:%S"), dim=True)
         mark = click.style(">", fg="red", bold=True) if marked else " "
         indent = "  " if entry.agent_id and entry.kind != "sub-agent" else ""
-        styled = click.style(f"{terminal.one_line(label, 11):<12}", fg=colour, bold=entry.kind == "prompt")
+        styled = click.style(f"{plain.one_line(label, 11):<12}", fg=colour, bold=entry.kind == "prompt")
         first, *rest = self._told(entry)
         yield f"{time}{mark} {indent}{styled}{first}"
         for line in rest:
@@ -78,14 +82,14 @@ class View:
             reason = f"  {self._line(entry.text)}" if entry.text else ""
             return [f"{self._line(asked)}  {answer}{reason}"]
         if entry.kind in ("thinking", "event", "notice", "compaction", "command") and not self.full:
-            words = terminal.one_line(_without_tags(entry.text[: 4 * WIDTH]), 100)
-            title = f"{terminal.one_line(entry.title, 30)}  " if entry.title and entry.kind != "event" else ""
+            words = plain.one_line(_without_tags(entry.text[: 4 * WIDTH]), 100)
+            title = f"{plain.one_line(entry.title, 30)}  " if entry.title and entry.kind != "event" else ""
             return [click.style(title + words, dim=True)]
         lines = self._folded(entry.text, WORDS)
         if entry.kind == "failure":
             lines = [click.style(line, fg="red") for line in lines]
         if entry.title and entry.kind != "event":
-            title = terminal.one_line(entry.title, 120 if entry.kind == "review" else 60)
+            title = plain.one_line(entry.title, 120 if entry.kind == "review" else 60)
             return [click.style(title, fg="red") if is_refused(entry) else title, *(lines if entry.text else [])]
         return lines
 
@@ -97,13 +101,13 @@ class View:
             told.append(click.style("no result: denied, cancelled or cut off", fg="red"))
         elif call.outcome == "failed":
             code = calls.exit_code(call)
-            told.append(click.style(f"exit {terminal.one_line(code, 12)}" if code else "failed", fg="red", bold=True))
+            told.append(click.style(f"exit {plain.one_line(code, 12)}" if code else "failed", fg="red", bold=True))
         if call.duration_ms is not None:
-            told.append(click.style(terminal.duration(call.duration_ms), dim=True))
+            told.append(click.style(plain.duration(call.duration_ms), dim=True))
         return "  ".join(filter(None, told))
 
     def _result(self, call: Call, diff: list[str]) -> Iterator[str]:
-        shown = WRITTEN if call.name == "Write" else DIFF
+        shown = WRITTEN if call.action == "write" else DIFF
         for line in self._cut(diff, shown) if call.outcome != "failed" else ():
             colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
             yield click.style(self._line(line), fg=colour)
@@ -131,10 +135,8 @@ class View:
     def _line(self, text: str) -> str:
         """One safe line; the argument of a call may have several."""
         if self.full:
-            return terminal.safe(text).replace("\n", f"\n{MARGIN}")
-        return (
-            terminal.one_line(text, WIDTH) if "\n" in text else terminal.safe(text[:WIDTH]) + "…" * (len(text) > WIDTH)
-        )
+            return plain.safe(text).replace("\n", f"\n{MARGIN}")
+        return plain.one_line(text, WIDTH) if "\n" in text else plain.safe(text[:WIDTH]) + "…" * (len(text) > WIDTH)
 
 
 def _without_tags(text: str) -> str:

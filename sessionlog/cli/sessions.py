@@ -11,11 +11,13 @@ from typing import Any
 
 import click
 
-from sessionlog import reading, terminal
-from sessionlog.cli import example
+from sessionlog.archive import lookup, read
+from sessionlog.archive.place import Place
 from sessionlog.cli.common import json_option, places, print_json, project_options
+from sessionlog.cli.main import example
 from sessionlog.errors import SessionlogError
-from sessionlog.projects import Place
+from sessionlog.session import live
+from sessionlog.text import plain
 
 
 @example("sessionlog sessions", "sessionlog sessions --all -n 50", "sessionlog sessions --json | jq '.[0]'")
@@ -38,8 +40,8 @@ def command(project: str | None, everywhere: bool, limit: int, as_json: bool) ->
 
 def _newest_first(found: list[Place]) -> Iterator[dict[str, Any]]:
     def of_place(place: Place) -> Iterator[dict[str, Any]]:
-        with closing(reading.connect(place)) as connection:
-            for row in reading.sessions(connection):
+        with closing(read.connect(place)) as connection:
+            for row in lookup.sessions(connection):
                 yield {**row, "project": place.project}
 
     # One project that has nothing yet is an error that says what to do; among many it is nothing.
@@ -50,11 +52,12 @@ def _newest_first(found: list[Place]) -> Iterator[dict[str, Any]]:
 def _print(row: dict[str, Any], with_project: bool) -> None:
     counts = f"{row['prompts']:>3} prompts {row['tool_calls']:>4} tools"
     failures = click.style(f" {row['failures']:>3} failed", fg="red") if row["failures"] else " " * 11
-    project = f"  {terminal.safe(os.path.basename(row['project']))}" if with_project else ""
-    when = f"{terminal.local_time(row['started_at'])}  {terminal.duration((row['seconds'] or 0) * 1000):>7}"
+    project = f"  {plain.safe(os.path.basename(row['project']))}" if with_project else ""
+    when = f"{plain.local_time(row['started_at'])}  {plain.duration((row['seconds'] or 0) * 1000):>7}"
     click.echo(
-        click.style(terminal.safe(row["session_id"][:8]), fg="yellow")
+        click.style(plain.safe(row["session_id"][:8]), fg="yellow")
         + f"  {when}  {counts}{failures}"
         + click.style(project, fg="cyan")
-        + f"  {terminal.one_line(row['first_prompt'] or '', 60)}"
+        + (click.style("  live", fg="green") if live.is_live(row) else "")
+        + f"  {plain.one_line(row['first_prompt'] or '', 60)}"
     )

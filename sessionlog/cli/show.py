@@ -9,11 +9,12 @@ from contextlib import closing
 
 import click
 
-from sessionlog import overview, reading, timeline
-from sessionlog.cli import example
+from sessionlog.archive import lookup, read
 from sessionlog.cli.common import json_option, places, print_json_lists, project_options
 from sessionlog.cli.completion import session_ids
-from sessionlog.session_text import View
+from sessionlog.cli.main import example
+from sessionlog.cli.session_view import View
+from sessionlog.session import header, load
 
 
 @example(
@@ -38,24 +39,24 @@ def command(
     HIT is an event (e1234) or a message (m1234), as `search` and `tail` name them: the session around that moment.
     """
     found_places = places(project, everywhere)
-    moment = reading.find_moment(found_places, session)
-    found = moment.found if moment else reading.find_session(found_places, session)
+    moment = lookup.find_moment(found_places, session)
+    found = moment.found if moment else lookup.find_session(found_places, session)
     session_id = found.session["session_id"]
     only = frozenset(name.strip() for name in tools.split(",")) if tools else None
-    with closing(reading.connect(found.place)) as connection:
-        about = overview.of(connection, found.session, found.place.project)
+    with closing(read.connect(found.place)) as connection:
+        about = header.load(connection, found.session, found.place.project)
         if as_json:
-            events, messages = reading.events(connection, session_id), reading.messages(connection, session_id)
+            events, messages = lookup.events(connection, session_id), lookup.messages(connection, session_id)
             print_json_lists(
                 {**found.session, "project": found.place.project, "usage": about.usage},
-                events=(reading.as_json(row) for row in events if only is None or row["tool_name"] in only),
+                events=(lookup.as_json(row) for row in events if only is None or row["tool_name"] in only),
                 messages=(row for row in messages if only is None or row["tool_name"] in only),
             )
             return
         if moment:
-            entries = timeline.around(connection, session_id, moment.name, moment.at, max(context, 1), only)
+            entries = load.around(connection, session_id, moment.name, moment.at, max(context, 1), only)
         else:
-            entries = timeline.entries(connection, session_id, tools=only)
+            entries = load.entries(connection, session_id, tools=only)
         page(View(full).session(about, entries, moment.name if moment else ""))
 
 

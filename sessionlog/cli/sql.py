@@ -6,16 +6,16 @@ import sys
 
 import click
 
-from sessionlog import sql
-from sessionlog.cli import example
+from sessionlog.ask import sql
 from sessionlog.cli.common import places, project_options
+from sessionlog.cli.main import example
 from sessionlog.cli.rows import form_options, print_rows
 
 
 @example(
     "sessionlog sql 'SELECT at, command FROM bash_commands WHERE failed ORDER BY at DESC LIMIT 10'",
     "sessionlog sql --all 'SELECT DISTINCT project, model FROM session_usage' --json",
-    "sessionlog sql -p tool Bash 'SELECT at, error FROM tool_calls WHERE tool_name = :tool'",
+    "sessionlog sql -p tool Bash 'SELECT started_at, error FROM tool_calls WHERE tool_name = :tool'",
     "sessionlog sql - < report.sql",
 )
 @click.command()

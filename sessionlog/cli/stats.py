@@ -10,11 +10,13 @@ from typing import Any
 
 import click
 
-from sessionlog import stats, table, terminal
-from sessionlog.cli import example
+from sessionlog.ask.rollup import stats
+from sessionlog.cli import table
 from sessionlog.cli.common import When, json_option, places, print_json, project_options
+from sessionlog.cli.main import example
 from sessionlog.cli.rows import terminal_width
 from sessionlog.errors import SessionlogError
+from sessionlog.text import plain
 
 Row = dict[str, Any]
 
@@ -70,14 +72,12 @@ def _everything(counted: stats.Counted) -> Row:
 def _print_overview(counted: stats.Counted, everywhere: bool) -> None:
     total, since = stats.totals(counted), counted.since
     if not any(total[name] for name in (*stats.ACTIVITY, *stats.USAGE)):
-        raise SessionlogError(
-            f"nothing was recorded since {terminal.local_time(since)}; try a longer time with --since"
-        )
+        raise SessionlogError(f"nothing was recorded since {plain.local_time(since)}; try a longer time with --since")
     counts = [(total["sessions"], "session"), (total["prompts"], "prompt"), (total["tools"], "tool call")]
-    parts = [terminal.counted(*count) for count in counts]
+    parts = [plain.counted(*count) for count in counts]
     parts += [click.style(f"{total['failures']:,} failed", fg="red")] if total["failures"] else []
-    parts += [f"{terminal.counted(total['files'], 'file')} changed", f"{_amount(_tokens(total))} tokens", _cost(total)]
-    click.echo(click.style(f"Since {terminal.local_time(since)}: ", bold=True) + " · ".join(filter(None, parts)))
+    parts += [f"{plain.counted(total['files'], 'file')} changed", f"{_amount(_tokens(total))} tokens", _cost(total)]
+    click.echo(click.style(f"Since {plain.local_time(since)}: ", bold=True) + " · ".join(filter(None, parts)))
     for name in ("day", *(["project"] if everywhere else []), "model", "tool"):
         rows = stats.BY[name](counted)
         if rows:
@@ -144,7 +144,7 @@ def _cell(column: str, row: Row) -> str:
         case "cost":
             return _cost(row)
         case "time":
-            return terminal.duration(row["milliseconds"]) if row["milliseconds"] else ""
+            return plain.duration(row["milliseconds"]) if row["milliseconds"] else ""
     return f"{row[column]:,}" if row[column] else "-"
 
 
@@ -156,16 +156,11 @@ def _cost(row: Row) -> str:
     """$1.20; with a + if models without a price have a part in it."""
     if row["cost_usd"] is None:
         return ""
-    return f"${row['cost_usd']:,.2f}{'+' if row['unpriced_tokens'] else ''}"
+    return f"{plain.dollars(row['cost_usd'])}{'+' if row['unpriced_tokens'] else ''}"
 
 
 def _amount(number: int) -> str:
-    """940, 12k, 1.2M, 3.4G."""
-    for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if number >= size:
-            value = number / size
-            return f"{value:.0f}{unit}" if value >= 10 or unit == "k" else f"{value:.1f}{unit}"
-    return str(number) if number else "-"
+    return plain.amount(number) if number else "-"
 
 
 def _bar(share: float, longest: int) -> str:

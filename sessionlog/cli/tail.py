@@ -7,11 +7,13 @@ import sys
 
 import click
 
-from sessionlog import reading, terminal
-from sessionlog.cli import example
+from sessionlog.archive import lookup, read
+from sessionlog.ask.tail import Seen, Tail
+from sessionlog.cli import event_line
 from sessionlog.cli.common import json_option, places, print_json, project_options
+from sessionlog.cli.main import example
 from sessionlog.errors import SessionlogError
-from sessionlog.tail import Seen, Tail
+from sessionlog.text import plain
 
 
 @example("sessionlog tail -f", "sessionlog tail --all -n 50", "sessionlog tail -f --json | jq .payload.tool_name")
@@ -23,7 +25,7 @@ from sessionlog.tail import Seen, Tail
 def command(follow: bool, lines: int, project: str | None, everywhere: bool, as_json: bool) -> None:
     """Print the last events of this project, one line each."""
     found = places(project, everywhere)
-    with Tail(reading.all_places if everywhere else lambda: found) as tail:
+    with Tail(read.all_places if everywhere else lambda: found) as tail:
         last = tail.last(lines)
         if not last and lines and not follow:
             raise SessionlogError("nothing has been recorded here yet; try `sessionlog demo`")
@@ -41,16 +43,16 @@ def command(follow: bool, lines: int, project: str | None, everywhere: bool, as_
 def _print(seen: Seen, with_project: bool, as_json: bool) -> None:
     row = seen.row
     if as_json:
-        print_json({**reading.as_json(row), "session_id": row["session_id"], "project": seen.project}, indent=None)
+        print_json({**lookup.as_json(row), "session_id": row["session_id"], "project": seen.project}, indent=None)
         return
-    line = terminal.line(row, live=True)
-    project = f"{terminal.one_line(os.path.basename(seen.project), 14):<14} " if with_project else ""
+    line = event_line.line(row, live=True)
+    project = f"{plain.one_line(os.path.basename(seen.project), 14):<14} " if with_project else ""
     click.echo(
-        click.style(terminal.local_time(line.at, "%H:%M:%S"), dim=True)
+        click.style(plain.local_time(line.at, "%H:%M:%S"), dim=True)
         + click.style(f"  e{row['id']:<6} ", dim=True)
         + click.style(project, fg="cyan")
-        + click.style(f"{terminal.safe(row['session_id'][:8]):<8}  ", fg="yellow")
+        + click.style(f"{plain.safe(row['session_id'][:8]):<8}  ", fg="yellow")
         + "  " * line.indent
-        + click.style(f"{terminal.one_line(line.kind, 11):<12}", fg=line.colour)
+        + click.style(f"{plain.one_line(line.kind, 11):<12}", fg=line.colour)
         + click.style(line.text, fg=line.colour if line.colour in ("red", "yellow") else None)
     )

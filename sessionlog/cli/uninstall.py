@@ -6,11 +6,12 @@ from pathlib import Path
 
 import click
 
-from sessionlog import claude_settings
-from sessionlog.cli import example
-from sessionlog.cli.install import confirm, note, show
+from sessionlog.archive.place import home_folder
+from sessionlog.cli.dialogue import confirm, note
+from sessionlog.cli.install import show
+from sessionlog.cli.main import example
 from sessionlog.errors import SessionlogError
-from sessionlog.projects import home_folder
+from sessionlog.install import settings_files
 
 
 @example("sessionlog uninstall", "sessionlog uninstall --dry-run")
@@ -24,11 +25,11 @@ def command(dry_run: bool, yes: bool) -> None:
     recorded stays.
     """
     cwd = Path.cwd()
-    changes: list[claude_settings.Change] = []
+    changes: list[settings_files.Change] = []
     problems: list[str] = []
-    for path in claude_settings.all_settings_files(cwd):
+    for path in settings_files.all_settings_files(cwd):
         try:
-            change = claude_settings.plan_uninstall(path)
+            change = settings_files.plan_uninstall(path)
         except SessionlogError as error:  # a broken file in one place keeps nobody from uninstalling in another
             problems.append(str(error))
             continue
@@ -45,10 +46,10 @@ def command(dry_run: bool, yes: bool) -> None:
     else:
         confirm(f"Write {len(changes)} file{'s' if len(changes) > 1 else ''}?", yes)
         for change in changes:
-            backup = claude_settings.apply(change)
+            backup = settings_files.apply(change)
             kept = f" (as it was: {backup})" if backup else ""
             click.secho(f"Uninstalled from {change.path}{kept}", fg="green")
-    if plugin := claude_settings.enabled_plugin(cwd):
+    if plugin := settings_files.enabled_plugin(cwd):
         note(f"The plugin {plugin} still records: `claude plugin disable {plugin}` stops it.")
     click.echo(f"The archive stays where it is: {home_folder()}")
     if problems:

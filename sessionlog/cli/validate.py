@@ -7,8 +7,9 @@ from pathlib import Path
 
 import click
 
-from sessionlog import validate
-from sessionlog.cli import example
+from sessionlog.cli.main import example
+from sessionlog.install.validate import check as validate
+from sessionlog.text.plain import counted, safe
 
 _COLOURS = {"error": "red", "warning": "yellow"}
 
@@ -54,7 +55,7 @@ def command(ctx: click.Context, paths: tuple[Path, ...], as_json: bool, strict: 
 
 def _show(file: Path, findings: list[validate.Finding]) -> None:
     if not findings:
-        click.echo(f"{click.format_filename(file)}  {click.style('no problems', fg='green')}")
+        click.echo(f"{safe(str(file))}  {click.style('no problems', fg='green')}")
     for finding in findings:
         where = click.style(f"{finding.file}:{finding.line}:{finding.column}", bold=True)
         click.echo(f"{where}  {_level(finding.severity)}  {finding.rule}  {finding.message}  {_source(finding.source)}")
@@ -65,13 +66,9 @@ def _show(file: Path, findings: list[validate.Finding]) -> None:
 def _summary(findings: list[validate.Finding], files: int) -> str:
     errors = sum(finding.severity == "error" for finding in findings)
     found = [
-        _count(number, word) for number, word in ((errors, "error"), (len(findings) - errors, "warning")) if number
+        counted(number, word) for number, word in ((errors, "error"), (len(findings) - errors, "warning")) if number
     ]
-    return f"{' and '.join(found) or 'No problems'} in {_count(files, 'file')}."
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"
+    return f"{' and '.join(found) or 'No problems'} in {counted(files, 'file')}."
 
 
 def _level(severity: str) -> str:

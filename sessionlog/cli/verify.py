@@ -1,4 +1,4 @@
-"""`sessionlog verify`: is the record as it was written?"""
+"""`sessionlog verify`: is everything still as it was recorded?"""
 
 from __future__ import annotations
 
@@ -9,11 +9,15 @@ from typing import Any
 
 import click
 
-from sessionlog import __version__, reading, terminal, verify
-from sessionlog.cli import example
+from sessionlog import __version__
+from sessionlog.archive import lookup, read
+from sessionlog.archive.place import Place
 from sessionlog.cli.common import inert_json, json_option, places, print_json_lists, project_options
+from sessionlog.cli.main import example
 from sessionlog.errors import SessionlogError
-from sessionlog.projects import Place
+from sessionlog.maintain import seal as sealing
+from sessionlog.maintain import verify
+from sessionlog.text import plain
 
 
 @example(
@@ -25,10 +29,10 @@ from sessionlog.projects import Place
 @click.command("verify")
 @click.argument("sessions", nargs=-1, metavar="[SESSION]…")
 @project_options
-@click.option("--notes", is_flag=True, help="Also print what prune and redact have noted down.")
-@click.option("--heads", is_flag=True, help="Print the newest hash of each session, to keep elsewhere; check nothing.")
-@click.option("--against", metavar="FILE", type=click.Path(), help="Also compare with heads that were kept in FILE.")
-@click.option("--seal", is_flag=True, help="First vouch for events older than the chain, as they are now.")
+@click.option("--notes", is_flag=True, help="Also print what prune and redact changed, and when.")
+@click.option("--heads", is_flag=True, help="Only print the newest hash of each session, to store elsewhere.")
+@click.option("--against", metavar="FILE", type=click.Path(), help="Also compare with the heads in FILE.")
+@click.option("--seal", is_flag=True, help="First record the current state of events that are older than the chain.")
 @json_option
 @click.pass_context
 def command(
@@ -42,22 +46,21 @@ def command(
     seal: bool,
     as_json: bool,
 ) -> None:
-    """Find events that were changed, removed or inserted by other means than sessionlog.
+    """Find what was changed, removed or inserted by anything other than sessionlog.
 
-    Each event carries a hash that is chained to the one before it in its session. What prune and redact did is noted in
-    the chain, and told apart. Prints a line for each finding, and ends with 1 if there is one.
+    Each event has a hash that is chained to the event before it in its session. prune and redact record their changes
+    in the chain. Tables, views, indexes, triggers and the counters of each session are checked too. Prints one line per
+    finding; the exit code is 1 if there is one.
     """
     found = [place for place in places(project, everywhere) if os.path.exists(place.db)]
     if not found:
-        reading.connect(reading.place_of(project)).close()  # says that there is nothing, and what to do
+        read.connect(read.place_of(project)).close()  # raises an error that says what to do
     if heads:
         for head in (head for place in found for head in verify.heads(place)):
             click.echo(inert_json(json.dumps(head._asdict(), ensure_ascii=False)))
         return
     for place in found if seal else ():
-        click.echo(
-            f"Sealed {terminal.counted(verify.seal(place), 'event')} of {terminal.safe(place.project)}.", err=True
-        )
+        click.echo(f"Sealed {plain.counted(sealing.seal(place), 'event')} of {plain.safe(place.project)}.", err=True)
     checks = _checks(found, sessions, verify.read_heads(against) if against else [])
     if against and not any(check.heads for check in checks):
         raise SessionlogError(f"{against} has no head of {'these archives' if everywhere else 'this archive'}")
@@ -77,7 +80,7 @@ def _checks(found: list[Place], sessions: tuple[str, ...], heads: list[verify.He
         return [verify.Check(place, heads=heads) for place in found]
     named: dict[str, tuple[Place, list[str]]] = {}
     for wanted in sessions:
-        place, session = reading.find_session(found, wanted)
+        place, session = lookup.find_session(found, wanted)
         named.setdefault(place.db, (place, []))[1].append(session["session_id"])
     return [verify.Check(place, ids, heads) for place, ids in named.values()]
 
@@ -92,10 +95,10 @@ def _print_findings(check: verify.Check) -> None:
 
         for finding in check.findings(progress):
             if check.found == 1:
-                bar.render_finish()  # from here on, the lines show that it goes on
+                bar.render_finish()  # from here on, the findings show the progress
             session = f" of session {finding.session_id}" if finding.session_id else ""
             line = f"{finding.kind}: {finding.what}{session}: {finding.text}"
-            click.secho(terminal.one_line(line, 400), fg="red")
+            click.secho(plain.one_line(line, 400), fg="red")
         if not check.found:
             bar.update((bar.length or 0) - bar.pos)
 
@@ -103,22 +106,25 @@ def _print_findings(check: verify.Check) -> None:
 def _print_summary(check: verify.Check, notes: bool) -> None:
     for note in check.notes if notes else ():
         whose = f" of session {note.session_id}" if note.session_id else ""
-        what = f"{terminal.counted(note.events, 'event')}{whose}{' (' + note.removed + ')' if note.removed else ''}"
-        line = f"note {note.id}: {terminal.local_time(note.at)} {note.user}: {note.command}: {what}"
-        click.echo(terminal.one_line(line, 400))
-    counts = f"{terminal.counted(check.events, 'event')} of {terminal.counted(len(check.sessions), 'session')}"
-    told = terminal.counted(check.found, "finding") if check.found else "all as they were recorded"
-    click.secho(f"{terminal.safe(check.place.project)}: {counts}: {told}.", fg="red" if check.found else "green")
+        what = f"{plain.counted(note.events, 'event')}{whose}{' (' + note.removed + ')' if note.removed else ''}"
+        line = f"note {note.id}: {plain.local_time(note.at)} {note.user}: {note.command}: {what}"
+        click.echo(plain.one_line(line, 400))
+    counts = f"{plain.counted(check.events, 'event')} of {plain.counted(len(check.sessions), 'session')}"
+    result = plain.counted(check.found, "finding") if check.found else "all as they were recorded"
+    click.secho(f"{plain.safe(check.place.project)}: {counts}: {result}.", fg="red" if check.found else "green")
     done: Counter[str] = Counter()
     for note in check.notes:
         if note.command not in ("migration", "verify --seal"):
             done[f"{note.command} {'removed' if note.removed else 'changed'}"] += note.events
     if done:
-        click.echo("By right: " + ", ".join(f"{what} {terminal.counted(n, 'event')}" for what, n in done.items()) + ".")
+        changes = ", ".join(f"{what} {plain.counted(number, 'event')}" for what, number in done.items())
+        click.echo(f"Recorded changes: {changes}.")
+    if check.additions:
+        click.echo(plain.one_line(f"Added by someone else, harmless: {', '.join(check.additions)}.", 400))
     if check.unsealed:
         click.echo(
-            f"{terminal.counted(check.unsealed, 'event')} from before there was a chain: nothing can be said of their "
-            "content. `sessionlog verify --seal` vouches for them as they are now."
+            f"{plain.counted(check.unsealed, 'event')} recorded before the chain existed: their content cannot be "
+            "checked. `sessionlog verify --seal` records their current state."
         )
 
 
@@ -133,5 +139,6 @@ def _check_as_json(check: verify.Check, notes: bool) -> dict[str, Any]:
         "sessions": len(check.sessions),
         "findings": check.found,
         "unsealed": check.unsealed,
+        "additions": check.additions,
         "notes": [note._asdict() for note in check.notes] if notes else len(check.notes),
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sessionlog.timeline import Entry
+from sessionlog.session.load import Entry
 
 BRIEF_KINDS = ("prompt", "answer", "tool", "permission", "review", "sub-agent", "failure", "compaction")
 

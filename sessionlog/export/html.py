@@ -15,11 +15,12 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from sessionlog import calls, terminal
-from sessionlog.export import inert
 from sessionlog.export.detail import excerpt, is_shown
-from sessionlog.overview import Overview
-from sessionlog.timeline import Call, Entry, is_refused
+from sessionlog.session import call as calls
+from sessionlog.session.call import Call
+from sessionlog.session.header import Overview
+from sessionlog.session.load import Entry, is_refused
+from sessionlog.text import inert_markdown, plain
 
 STYLE = Path(__file__).parent / "style.css"
 
@@ -33,7 +34,7 @@ def beginning(overviews: Iterable[Overview]) -> Iterator[str]:
     first = list(itertools.islice(listed, 2))
     style = STYLE.read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    title = _text(terminal.one_line(first[0].title, 80)) if len(first) == 1 else "Sessions"
+    title = _text(plain.one_line(first[0].title, 80)) if len(first) == 1 else "Sessions"
     yield (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
@@ -45,7 +46,7 @@ def beginning(overviews: Iterable[Overview]) -> Iterator[str]:
     if len(first) > 1:
         yield "<nav><details open><summary>Sessions</summary><ol>\n"
         for about in itertools.chain(first, listed):
-            name = _text(terminal.one_line(about.title, 100))
+            name = _text(plain.one_line(about.title, 100))
             yield f'<li><a href="#{_anchor(about)}">{name}</a> {_time(about.session["started_at"], 10)}</li>\n'
         yield "</ol></details></nav>\n"
 
@@ -67,7 +68,7 @@ def session(about: Overview, entries: Iterable[Entry], detail: str) -> Iterator[
         *map(_text, about.models),
         f"session <code>{_text(row['session_id'])}</code>",
     ]
-    yield f'<section id="{_anchor(about)}">\n<h1>{_text(terminal.one_line(about.title, 160))}</h1>\n'
+    yield f'<section id="{_anchor(about)}">\n<h1>{_text(plain.one_line(about.title, 160))}</h1>\n'
     yield f'<ul class="facts">{"".join(f"<li>{fact}</li>" for fact in facts)}</ul>\n'
     for entry in entries:
         if is_shown(entry, detail):
@@ -84,7 +85,7 @@ def _entry(entry: Entry, detail: str) -> Iterator[str]:
         classes.append("inside")
     label = entry.title if entry.kind in ("tool", "event") else entry.kind
     time = f'<time datetime="{escape(entry.at)}">{escape(entry.at[11:19])}</time>'
-    yield f'<article class="{" ".join(classes)}"><header>{time}<b>{_text(terminal.one_line(label, 60))}</b>'
+    yield f'<article class="{" ".join(classes)}"><header>{time}<b>{_text(plain.one_line(label, 60))}</b>'
     if call is not None and entry.kind == "tool":
         diff = calls.changes(call)
         yield f"{_headline(call, diff)}</header>{''.join(_result(call, diff, detail)) if detail != 'brief' else ''}"
@@ -122,7 +123,7 @@ def _headline(call: Call, diff: list[str]) -> str:
     elif call.outcome == "no result":
         parts.append('<span class="bad">no result: denied, cancelled or cut off</span>')
     if call.duration_ms is not None:
-        parts.append(f'<span class="quiet">{terminal.duration(call.duration_ms)}</span>')
+        parts.append(f'<span class="quiet">{plain.duration(call.duration_ms)}</span>')
     return "".join(parts)
 
 
@@ -140,7 +141,7 @@ def _result(call: Call, diff: list[str], detail: str) -> Iterator[str]:
         lines_of_it = output.count("\n") + 1
         block = _code(output, detail)
         is_open = lines_of_it <= OPEN_OUTPUT and len(output) < 2000
-        yield block if is_open else _folded(terminal.counted(lines_of_it, "line"), block, call.outcome == "failed")
+        yield block if is_open else _folded(plain.counted(lines_of_it, "line"), block, call.outcome == "failed")
 
 
 def _class(line: str) -> str:
@@ -162,16 +163,16 @@ def _folded(summary: str, block: str, is_open: bool = False) -> str:
 
 
 def _markdown(text: str) -> str:
-    if len(text) > inert.PARSED:
+    if len(text) > inert_markdown.PARSED:
         return f"<pre>{_text(text)}</pre>"
-    html: str = _renderer().render(terminal.safe(text))
+    html: str = _renderer().render(plain.safe(text))
     return html
 
 
 @cache
 def _renderer() -> Any:
     """Markdown to HTML without images; a link does not tell where one came from."""
-    parser = inert.parser().disable("image")
+    parser = inert_markdown.parser().disable("image")
 
     def link_open(self: Any, tokens: Any, index: int, options: Any, env: Any) -> str:
         tokens[index].attrSet("rel", "noopener noreferrer nofollow")
@@ -183,15 +184,15 @@ def _renderer() -> Any:
 
 
 def _text(text: str) -> str:
-    return escape(terminal.safe(text))
+    return escape(plain.safe(text))
 
 
 def _line(text: str, width: int = 160) -> str:
-    return escape(terminal.one_line(text, width))
+    return escape(plain.one_line(text, width))
 
 
 def _anchor(about: Overview) -> str:
-    return escape(terminal.one_line(about.session["session_id"], 80)).replace(" ", "-")
+    return escape(plain.one_line(about.session["session_id"], 80)).replace(" ", "-")
 
 
 def _time(at: str, length: int) -> str:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from html import escape
 
-from sessionlog import calls, terminal
-from sessionlog.export import inert
 from sessionlog.export.detail import excerpt, is_shown
-from sessionlog.overview import Overview
-from sessionlog.timeline import Call, Entry, is_refused
+from sessionlog.session import call as calls
+from sessionlog.session.call import Call
+from sessionlog.session.header import Overview
+from sessionlog.session.load import Entry, is_refused
+from sessionlog.text import inert_markdown, plain
+
+_TIME = re.compile(r"[0-9: -]*")
 
 # The same colours as in the terminal and on the page.
 DOTS = {
@@ -36,13 +40,13 @@ def end() -> Iterator[str]:
 def session(about: Overview, entries: Iterable[Entry], detail: str) -> Iterator[str]:
     """One session, entry by entry."""
     row = about.session
-    yield f"# {inert.escaped(terminal.one_line(about.title, 120))}\n\n"
-    branch = f", on {inert.code(row['git_branch'])}" if row.get("git_branch") else ""
+    yield f"# {inert_markdown.escaped(plain.one_line(about.title, 120))}\n\n"
+    branch = f", on {inert_markdown.code(row['git_branch'])}" if row.get("git_branch") else ""
     facts = [
-        f"Session {inert.code(row['session_id'])} in {inert.code(about.project)}{branch}",
-        f"{_time(row['started_at'], 19)} to {_time(row['last_at'], 19)} UTC, {about.took}",
+        f"Session {inert_markdown.code(row['session_id'])} in {inert_markdown.code(about.project)}{branch}",
+        f"{_time(row['started_at'], 0, 19)} to {_time(row['last_at'], 0, 19)} UTC, {about.took}",
         about.counts,
-        *map(inert.escaped, about.models),
+        *map(inert_markdown.escaped, about.models),
     ]
     yield "".join(f"- {fact}\n" for fact in facts)
     for entry in entries:
@@ -52,35 +56,37 @@ def session(about: Overview, entries: Iterable[Entry], detail: str) -> Iterator[
 
 
 def _entry(entry: Entry, detail: str) -> str:
-    time = entry.at[11:19]
+    time = _time(entry.at, 11, 19)
     inside = "↳ " if entry.agent_id else ""
     if entry.call is not None and entry.kind == "tool":
         return _tool(entry.call, f"{inside}{{}} {time}", detail)
     dot = DOTS["failure"] if entry.kind == "review" and is_refused(entry) else DOTS.get(entry.kind, "⚪")
-    title = f" {inert.escaped(terminal.one_line(entry.title, 80))}" if entry.title else ""
+    title = f" {inert_markdown.escaped(plain.one_line(entry.title, 80))}" if entry.title else ""
     if entry.call is not None:
-        asked = f"{inert.escaped(entry.call.name)} {inert.code(calls.argument(entry.call))}".strip()
-        reason = f": {inert.escaped(terminal.one_line(entry.text, 300))}" if entry.text else ""
+        asked = f"{inert_markdown.escaped(entry.call.name)} {inert_markdown.code(calls.argument(entry.call))}".strip()
+        reason = f": {inert_markdown.escaped(plain.one_line(entry.text, 300))}" if entry.text else ""
         return f"{inside}{dot} {time} **permission** for {asked}:{title}{reason}"
     match entry.kind:
         case "prompt":
-            return f"## {inside}{dot} {time} Prompt\n\n{inert.quoted(inert.paragraphs(entry.text))}"
+            return f"## {inside}{dot} {time} Prompt\n\n{inert_markdown.quoted(inert_markdown.paragraphs(entry.text))}"
         case "answer":
-            return f"{inside}{dot} {time} **answer**\n\n{inert.markdown(entry.text)}"
+            return f"{inside}{dot} {time} **answer**\n\n{inert_markdown.markdown(entry.text)}"
         case "sub-agent" | "failure" | "review":
-            words = f"\n\n{inert.markdown(entry.text)}" if entry.text else ""
+            words = f"\n\n{inert_markdown.markdown(entry.text)}" if entry.text else ""
             return f"{inside}{dot} {time} **{entry.kind}**{title}{words}"
         case "thinking" | "compaction" | "command" | "event":
             kind = entry.title if entry.kind == "event" else f"{entry.kind} {entry.title}"
             return (
                 _folded(
-                    f"{inside}{dot} {time} {_html(kind.strip(), 80)}", inert.fenced(excerpt(entry.text, detail).text)
+                    f"{inside}{dot} {time} {_html(kind.strip(), 80)}",
+                    inert_markdown.fenced(excerpt(entry.text, detail).text),
                 )
                 if entry.text
-                else f"{inside}{dot} {time} {inert.escaped(kind.strip())}"
+                else f"{inside}{dot} {time} {inert_markdown.escaped(kind.strip())}"
             )
     return (
-        f"{inside}{dot} {time} {inert.escaped(entry.kind)}{title} {inert.escaped(terminal.one_line(entry.text, 300))}"
+        f"{inside}{dot} {time} {inert_markdown.escaped(entry.kind)}{title} "
+        f"{inert_markdown.escaped(plain.one_line(entry.text, 300))}"
     )
 
 
@@ -88,10 +94,10 @@ def _tool(call: Call, where: str, detail: str) -> str:
     """A line that tells how it went; the diff open, the output folded, unless it failed."""
     failed = call.outcome != "ok"
     diff = calls.changes(call)
-    told = [where.format("🔴" if failed else DOTS["tool"])]
+    told = [where.replace("{}", "🔴" if failed else DOTS["tool"], 1)]
     argument = calls.argument(call)
     changed = f" {calls.counts(diff)}" if diff else ""
-    headline = f"**{inert.escaped(call.name)}** {inert.code(argument)}{changed}{_how(call)}"
+    headline = f"**{inert_markdown.escaped(call.name)}** {inert_markdown.code(argument)}{changed}{_how(call)}"
     if detail == "brief":
         return f"{told[0]} {headline}"
     told = [f"{told[0]} {headline}"]
@@ -103,17 +109,15 @@ def _tool(call: Call, where: str, detail: str) -> str:
     if output and not calls.is_change(call):
         block = _code(output, detail)
         short = failed and len(output) < 2000
-        told.append(
-            block if short else _folded(f"output, {terminal.counted(output.count(chr(10)) + 1, 'line')}", block)
-        )
+        told.append(block if short else _folded(f"output, {plain.counted(output.count(chr(10)) + 1, 'line')}", block))
     return "\n\n".join(told)
 
 
 def _how(call: Call) -> str:
     code = calls.exit_code(call)
-    parts = [] if call.duration_ms is None else [terminal.duration(call.duration_ms)]
+    parts = [] if call.duration_ms is None else [plain.duration(call.duration_ms)]
     if call.outcome == "failed":
-        parts.insert(0, f"**exit {inert.escaped(terminal.one_line(code, 12))}**" if code else "**failed**")
+        parts.insert(0, f"**exit {inert_markdown.escaped(plain.one_line(code, 12))}**" if code else "**failed**")
     elif call.outcome == "no result":
         parts.insert(0, "**no result**: denied, cancelled or cut off")
     return "".join(f" · {part}" for part in parts)
@@ -121,7 +125,7 @@ def _how(call: Call) -> str:
 
 def _code(text: str, detail: str, language: str = "text") -> str:
     some = excerpt(text, detail)
-    return inert.fenced(some.text, language) + (f"\n\n… {some.left_out}" if some.left_out else "")
+    return inert_markdown.fenced(some.text, language) + (f"\n\n… {some.left_out}" if some.left_out else "")
 
 
 def _folded(summary: str, block: str) -> str:
@@ -129,8 +133,10 @@ def _folded(summary: str, block: str) -> str:
 
 
 def _html(text: str, width: int) -> str:
-    return escape(terminal.one_line(text, width)).replace("@", "&#64;&#8203;")
+    return escape(plain.one_line(text, width)).replace("@", "&#64;&#8203;")
 
 
-def _time(at: str, length: int) -> str:
-    return at[:length].replace("T", " ")
+def _time(at: str, start: int, end: int) -> str:
+    """A part of a time; what stands in its place may be any text."""
+    part = at[start:end].replace("T", " ")
+    return part if _TIME.fullmatch(part) else inert_markdown.escaped(plain.one_line(part))

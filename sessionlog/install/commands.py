@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from sessionlog.client_events import CORE, EVENTS, RECORDED
+from sessionlog.agents.claude_code.events import CORE, EVENTS, RECORDED, can_deny
 from sessionlog.errors import SessionlogError
+from sessionlog.system import children
 
 Version = tuple[int, int, int]
 Handler = dict[str, Any]  # one entry of a settings file: {"type": "command", "command": …, "timeout": …}
@@ -25,33 +25,52 @@ OWN_HANDLER = {"UserPromptSubmit": "user_prompt_submit.py", "PostToolUse": "post
 SUPERVISED = {"Stop": None, "PreToolUse": "AskUserQuestion"}
 SUPERVISOR_TIMEOUT = 600  # seconds; the supervisor itself takes a little less, and says so when its time is up
 
+# A word of a shell command as `shlex.quote` writes it: it can start nothing and redirect nothing.
+_WORD = r"""(?:[^\s'"`$;&|<>()\\]|'[^']*'|"'")+"""
 # Our entries are known by the form of their command, wherever an older version or another interpreter lived. The
 # names of the scripts alone would not do: other people's hooks are called post_tool_use.py too.
 _OURS = re.compile(
-    r".+ -I -S .+/hooks/(any_event|user_prompt_submit|post_tool_use)\.py'?( \w+)? \|\| exit 1"
-    r"|sessionlog-hook( \w+)? .*\[ \$\? -ne 1 \]"
+    rf"{_WORD} -I -S (?=\S.*/hooks/(any_event|user_prompt_submit|post_tool_use)\.py){_WORD}"
+    r"( \w+)?( 2>/dev/null)? \|\| exit [01]"
+    r"|sessionlog-hook( \w+)? 2>/dev/null \|\| (\[ \$\? -ne 1 \]|exit 0)"
 )
 _SUPERVISOR = re.compile(
-    r"(?:.+ -I -m sessionlog\.supervisor|command -v sessionlog-supervisor .*; sessionlog-supervisor)"
+    rf"(?:{_WORD} -I -m sessionlog\.supervisor"
+    r"|command -v sessionlog-supervisor >/dev/null 2>&1 \|\| exit 0; sessionlog-supervisor)"
     r" --reviewer (?P<reviewer>.+)",
     re.DOTALL,
 )
 
 
 def hook_command(event: str | None = None, *, quiet_if_missing: bool = False) -> str:
-    """The shell command to register; it never ends with 2, which would erase the prompt, even if sessionlog is gone."""
+    """The shell command to register. Even if sessionlog is gone, it never ends with 2, which would erase the prompt.
+
+    For an event that can deny something it always ends with 0, and prints nothing: some agents deny a tool call at any
+    other exit code, or take what is printed for an answer. A command for no event in particular could be registered
+    for such an event, so it always ends with 0 as well.
+    """
     if quiet_if_missing:
         # For the settings file that a team shares. A path of one machine is wrong on every other one and would change
         # with each colleague who installs, so PATH finds the command (made by pip, it costs 11 ms more). No sessionlog
-        # is no error: 127 (not found) and the like become 0 without a word, only its own failure, 1, is told.
+        # is no error: 127 (not found) and the like become 0. Only its own failure, 1, is reported.
         command = ["sessionlog-hook", *([event] if event else [])]
-        return f"{shlex.join(command)} 2>/dev/null || [ $? -ne 1 ]"
+        return f"{shlex.join(command)} {_ending(event, otherwise='2>/dev/null || [ $? -ne 1 ]')}"
     script = OWN_HANDLER.get(event or "", ANY_EVENT)
-    # -I -S: no user site, no PYTHONPATH, no `site`; 5 ms less. `|| exit 1`: `python missing.py` ends with 2.
+    # -I -S: no user site, no PYTHONPATH, no `site`; 5 ms less. The ending: `python missing.py` ends with 2.
     command = [_interpreter(), "-I", "-S", (handlers_folder() / script).as_posix()]
     if event and script == ANY_EVENT:
         command.append(event)
-    return f"{shlex.join(command)} || exit 1"
+    return f"{shlex.join(command)} {_ending(event)}"
+
+
+def plugin_command(event: str) -> str:
+    """The shell command that the plugin registers; the client knows where the plugin is."""
+    # Some shells end with 2 when an update has removed the plugin under a session.
+    return f'/bin/sh "${{CLAUDE_PLUGIN_ROOT}}/hooks/record.sh" {event} {_ending(event)}'
+
+
+def _ending(event: str | None, otherwise: str = "|| exit 1") -> str:
+    return "2>/dev/null || exit 0" if can_deny(event) else otherwise
 
 
 def supervisor_command(reviewer: str, *, quiet_if_missing: bool = False) -> str:
@@ -91,7 +110,7 @@ def _interpreter() -> str:
 
 def handlers_folder() -> Path:
     """Where the handler scripts are: inside the installed package, or beside it in a source checkout."""
-    package = Path(__file__).absolute().parent
+    package = Path(__file__).absolute().parent.parent
     for folder in (package / "hooks", package.parent / "hooks"):
         if (folder / ANY_EVENT).is_file():
             return folder
@@ -101,6 +120,21 @@ def handlers_folder() -> Path:
 def is_ours(command: object) -> bool:
     """Whether this is a command that some version of `sessionlog install` wrote, to record."""
     return isinstance(command, str) and _OURS.fullmatch(command) is not None
+
+
+def is_current(event: str, command: object) -> bool:
+    """Whether this version, installed as it is here, would register this very command for the event."""
+    scopes = (hook_command(event), hook_command(event, quiet_if_missing=True), plugin_command(event))
+    return isinstance(command, str) and command in scopes
+
+
+def is_current_supervisor(command: object) -> bool:
+    """Whether this version, installed as it is here, would register this very command for its reviewer."""
+    reviewer = reviewer_of(command)
+    return reviewer is not None and command in (
+        supervisor_command(reviewer),
+        supervisor_command(reviewer, quiet_if_missing=True),
+    )
 
 
 def is_supervisor(command: object) -> bool:
@@ -138,12 +172,17 @@ def events_for(choice: str, version: Version | None) -> tuple[str, ...]:
 
 def client_version() -> Version | None:
     """The version of the `claude` on PATH, or None."""
-    claude = shutil.which("claude")
+    claude = children.program("claude")
     if claude is None:
         return None
     try:
         answer = subprocess.run(  # noqa: S603  the user's own client
-            [claude, "--version"], stdin=subprocess.DEVNULL, capture_output=True, timeout=5, check=False
+            [claude, "--version"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=5,
+            check=False,
+            cwd=children.FOLDER,
         )
     except (OSError, subprocess.TimeoutExpired):
         return None

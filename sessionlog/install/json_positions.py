@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -35,6 +37,17 @@ class Position(NamedTuple):
 def position(text: str, offset: int) -> Position:
     """Where the character at `offset` stands."""
     return Position(text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset))
+
+
+def positions(text: str) -> Callable[[int], Position]:
+    """As `position`, for many offsets in one text."""
+    starts = [0, *(match.end() for match in re.finditer("\n", text))]
+
+    def of(offset: int) -> Position:
+        line = bisect_right(starts, offset)
+        return Position(line, offset - starts[line - 1] + 1)
+
+    return of
 
 
 class InvalidJSON(SessionlogError):

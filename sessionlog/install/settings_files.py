@@ -1,6 +1,6 @@
 """Install our hooks into Claude Code's settings files and uninstall them, so that the file is what it was, to the byte.
 
-What the text of a file cannot tell (settings_text.py) stands in `registered.json` beside the archives.
+What the text of a file cannot tell (settings_json.py) stands in `registered.json` beside the archives.
 """
 
 from __future__ import annotations
@@ -19,11 +19,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from sessionlog.archive.place import home_folder
 from sessionlog.errors import SessionlogError
-from sessionlog.json_positions import InvalidJSON
-from sessionlog.projects import home_folder
-from sessionlog.registration import Group, Handler, is_ours, is_supervisor
-from sessionlog.settings_text import Empty, add, is_anything_of_ours, registered, settings, take_out
+from sessionlog.install.commands import Group, Handler, is_ours, is_supervisor
+from sessionlog.install.json_positions import InvalidJSON
+from sessionlog.install.settings_json import Empty, add, is_anything_of_ours, registered, settings, take_out
+from sessionlog.system import atomic
+from sessionlog.system.files import read_regular
 
 SCOPES = ("user", "project", "local")
 MANAGED = Path(
@@ -32,6 +34,7 @@ MANAGED = Path(
     )
 )
 BOM = b"\xef\xbb\xbf"
+LONGEST = 8 << 20  # bytes; a real one has some kilobytes
 
 
 @dataclass(frozen=True)
@@ -130,7 +133,7 @@ def in_force(cwd: Path) -> dict[Path, dict[str, Any]]:
 def _tolerant(path: Path) -> dict[str, Any]:
     """The settings in a file that we only look into."""
     try:
-        value = json.loads(path.read_bytes().removeprefix(BOM))
+        value = json.loads(read_regular(str(path), LONGEST).removeprefix(BOM))
     except (OSError, ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
@@ -180,11 +183,11 @@ def _read(path: Path) -> bytes | None:
             raise SessionlogError(
                 f"{path} is {'a folder' if path.is_dir() else 'no ordinary file'}. It was left alone."
             )
-        return path.read_bytes()
+        return read_regular(str(path), LONGEST)
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise SessionlogError(f"{path} cannot be read: {error.strerror}. Nothing was changed.") from error
+        raise SessionlogError(f"{path} cannot be read: {error.strerror or error}. Nothing was changed.") from error
 
 
 def _decoded(content: bytes | None) -> tuple[bytes, str | None]:
@@ -259,21 +262,15 @@ def _back_up(target: Path, content: bytes) -> Path:
 
 def _replace(target: Path, content: bytes, mode: int, last_check: Callable[[], None] = lambda: None) -> None:
     """Put a whole new file in the place of another, whose mode and owner it takes over."""
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
-    try:
-        with open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
-            if target.exists():
-                there = target.stat()
-                with contextlib.suppress(OSError, AttributeError):  # matters to root alone; unknown to Windows
-                    os.chown(temporary, there.st_uid, there.st_gid)
-                os.chmod(temporary, stat.S_IMODE(there.st_mode))
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+    with atomic.draft(str(target), mode) as draft:
+        if target.exists():
+            there = target.stat()
+            with contextlib.suppress(OSError, AttributeError):  # matters to root alone; unknown to Windows
+                os.chown(draft.path, there.st_uid, there.st_gid)
+            os.chmod(draft.path, stat.S_IMODE(there.st_mode))
+        draft.file.write(content)
+        draft.sync()
         last_check()
-        os.replace(temporary, target)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 # --- What the settings file does not tell -----------------------------------------------------------------------------

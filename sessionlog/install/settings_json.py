@@ -11,8 +11,8 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from sessionlog.json_positions import InvalidJSON, Key, Node, parse
-from sessionlog.registration import Group, Handler, is_ours, is_supervisor
+from sessionlog.install.commands import Group, Handler, is_ours, is_supervisor
+from sessionlog.install.json_positions import InvalidJSON, Key, Node, parse
 
 WHITESPACE = " \t\r\n"  # JSON's own; str.strip() knows more
 

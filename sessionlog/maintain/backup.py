@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import stat
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
+from sessionlog.archive.files import SQLITE_ENDINGS
+from sessionlog.archive.place import Place
 from sessionlog.errors import SessionlogError
-from sessionlog.locks import open_private
-from sessionlog.projects import Place
+from sessionlog.system import atomic
 
 
 def backup(place: Place, target: str, force: bool = False) -> int:
@@ -20,19 +22,21 @@ def backup(place: Place, target: str, force: bool = False) -> int:
         raise SessionlogError(f"{target} is the archive itself")
     if os.path.lexists(target) and not force:
         raise SessionlogError(f"{target} is there already; --force replaces it")
-    draft = f"{target}.{os.urandom(4).hex()}.part"
+    if os.path.lexists(target) and not stat.S_ISREG(os.lstat(target).st_mode):
+        raise SessionlogError(f"{target} is a link, a folder or a device; only a file is replaced")
     try:
-        os.close(open_private(draft, os.O_EXCL))
-        copy(place.db, draft)
-        _check(draft)
-        size = os.stat(draft).st_size
-        _give_name(draft, target, force)
+        with atomic.draft(target, overwrite=force) as draft:
+            try:
+                copy(place.db, draft.path)
+                _check(draft.path)
+            finally:
+                _remove_beside(draft.path)
+            draft.sync()
+            size = os.stat(draft.path).st_size
+            if force:
+                _remove_beside(target)  # left behind, a WAL of the old file would be played into the copy
     except (OSError, sqlite3.Error) as error:
         raise SessionlogError(f"{place.db} could not be copied to {target}: {error}") from error
-    finally:
-        for ending in ("", "-wal", "-shm", "-journal"):
-            if os.path.exists(draft + ending):
-                os.unlink(draft + ending)
     return size
 
 
@@ -80,18 +84,7 @@ def _check(db: str) -> None:
         )
 
 
-def _give_name(draft: str, target: str, force: bool) -> None:
-    with open(draft, "rb+") as file:
-        os.fsync(file.fileno())
-    if force:
-        for ending in ("-wal", "-shm"):  # of what was there before: left behind, they would be played into the copy
-            if os.path.exists(target + ending):
-                os.unlink(target + ending)
-        os.replace(draft, target)
-        return
-    try:
-        os.link(draft, target)  # fails where another file has appeared meanwhile
-    except FileExistsError:
-        raise
-    except OSError:  # a disk without links
-        os.rename(draft, target)
+def _remove_beside(db: str) -> None:
+    for ending in SQLITE_ENDINGS:
+        if os.path.exists(db + ending):
+            os.unlink(db + ending)

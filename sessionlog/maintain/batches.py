@@ -6,10 +6,10 @@ import sqlite3
 import time
 from collections.abc import Iterable, Iterator
 
-from sessionlog import derived
-from sessionlog.chain import Notebook
+from sessionlog.archive import sidecar
+from sessionlog.archive.chain import Notebook
+from sessionlog.archive.place import Place
 from sessionlog.errors import SessionlogError
-from sessionlog.projects import Place
 from sessionlog.transcripts import store as transcript_store
 
 # A waiting hook asks for the lock every 100 ms at the least, and gives up after 1.5 s: it meets a pause long before.
@@ -62,7 +62,7 @@ def give_back(place: Place, connection: sqlite3.Connection) -> None:
 
     VACUUM locks the database for as long as it takes; events that come meanwhile wait in the spool.
     """
-    derived.forget(place)
+    sidecar.forget(place)
     try:
         connection.execute("VACUUM")
         for _ in range(ATTEMPTS):

@@ -5,22 +5,23 @@ from __future__ import annotations
 import os
 import sqlite3
 import tempfile
-import zlib
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 
-from sessionlog import archive, derived, event, migrate
+from sessionlog.agents.claude_code import prices, transcript_lines
+from sessionlog.archive import append, event, migrate, sidecar
+from sessionlog.archive.locks import open_private
+from sessionlog.archive.place import Place
 from sessionlog.errors import SessionlogError
-from sessionlog.keep import backup, turns
-from sessionlog.projects import Place
-from sessionlog.transcripts import entries, prices, store
+from sessionlog.maintain import backup, batches, redact
+from sessionlog.transcripts import chunks, store
 
 Summary = Counter[str]  # what was new: {"events": 12, …}
 
 # The same event, whichever registration brought it.
 _CONTENT = " AND ".join(f"+old.{column} IS new.{column}" for column in event.COLUMNS if column != "via")
-_ADD_EVENT = archive.insertion(
+_ADD_EVENT = append.insertion(
     # Those that were here before: two equal events of one millisecond in the other archive are two. The signs leave
     # SQLite no index but that of session and time; by id, it would read the whole archive for every event.
     "new.id = :id AND NOT EXISTS (SELECT 1 FROM main.events AS old "
@@ -41,7 +42,7 @@ UPDATE main.sessions SET
             iif(event = 'SessionEnd' AND json_valid(extra), json_extract(extra, '$.reason'), NULL)
         {_OF_SESSION} event IN ('SessionStart', 'SessionEnd') {_LAST}
     ),
-    source = coalesce((SELECT json_extract(extra, '$.source') {_OF_SESSION} {_START} {_FIRST}), source),
+    start_reason = coalesce((SELECT json_extract(extra, '$.source') {_OF_SESSION} {_START} {_FIRST}), start_reason),
     model = coalesce((
         SELECT json_extract(extra, '$.model')
         {_OF_SESSION} {_START} AND json_extract(extra, '$.model') IS NOT NULL {_LAST}
@@ -80,7 +81,7 @@ def preview(place: Place, sources: list[str]) -> list[Summary]:
     with _folder_beside(place) as folder:
         copy = Place(place.home, place.project, os.path.join(folder, "target.db"))
         if os.path.exists(place.db):
-            backup.copy(place.db, copy.db)
+            _copy(place.db, copy.db)
         return run(copy, sources)
 
 
@@ -91,13 +92,14 @@ def run(place: Place, sources: list[str]) -> list[Summary]:
 
 def _merge(place: Place, source: str) -> Summary:
     summary: Summary = Counter()
-    with _folder_beside(place) as folder, closing(turns.open_archive(place)) as connection:
-        connection.execute("ATTACH ? AS other", (_prepared_copy(source, folder),))
+    with _folder_beside(place) as folder, closing(batches.open_archive(place)) as connection:
+        connection.execute("ATTACH ? AS other", (_prepared_copy(source, folder, place.home),))
+        _refuse_other_tables(connection, source)
         sessions = [row[0] for row in connection.execute("SELECT session_id FROM other.sessions").fetchall()]
-        turns.in_turns(connection, _steps(connection, sessions, summary))
+        batches.in_turns(connection, _steps(connection, sessions, summary))
         connection.execute("DETACH other")
         prices.apply(connection, prices.load(place.home))
-    derived.forget(place, [".digest"])  # which sees what is new, and answers that were known may have grown
+    sidecar.forget(place, [".digest"])  # which sees what is new, and answers that were known may have grown
     return +summary
 
 
@@ -108,27 +110,52 @@ def _folder_beside(place: Place) -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(prefix=".merging-", dir=folder)
 
 
-def _prepared_copy(source: str, folder: str) -> str:
-    """A copy of the archive, brought up to date."""
+def _copy(db: str, target: str) -> None:
+    """A copy for our eyes only, also if the merge is killed and leaves it behind."""
+    os.close(open_private(target, os.O_EXCL))
+    backup.copy(db, target)
+
+
+def _prepared_copy(source: str, folder: str, home: str) -> str:
+    """A copy of the archive, brought up to date, and without what the rules of this machine take out.
+
+    The rules may be newer than those of the other machine, or it may have had none. The copy is cleaned, and not what
+    has come in: nothing of it is written here for even a moment.
+    """
     copy = os.path.join(folder, "other.db")
     if not os.path.isfile(source):
         raise SessionlogError(f"{source} is no file")
     try:
-        backup.copy(source, copy)
+        _copy(source, copy)
         with closing(sqlite3.connect(copy)) as connection:
             ours = connection.execute("PRAGMA application_id").fetchone()[0] == migrate.APPLICATION_ID
             version = connection.execute("PRAGMA user_version").fetchone()[0]
             sound = connection.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok"
         if not ours:
             raise SessionlogError(f"{source} is another program's database, not an archive of sessionlog")
-        if version > archive.SCHEMA_VERSION:
+        if version > append.SCHEMA_VERSION:
             raise SessionlogError(f"{source} was written by a newer sessionlog; upgrade sessionlog to merge it")
         if not sound:
             raise SessionlogError(f"{source} is damaged; `sqlite3 FILE .recover` saves what can be read")
-        archive.open_for_writing(Place(folder, "", copy)).close()
+        append.open_for_writing(Place(folder, "", copy)).close()
+        redact.clean_copy(Place(folder, "", copy), redact.GivenRules(home))
     except sqlite3.DatabaseError as error:
         raise SessionlogError(f"{source} cannot be read: {error}") from error
     return copy
+
+
+# A view in the place of a table could be endless.
+_NO_TABLES = """
+SELECT name FROM main.sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
+EXCEPT
+SELECT name FROM other.sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'
+"""
+
+
+def _refuse_other_tables(connection: sqlite3.Connection, source: str) -> None:
+    names = [str(name) for (name,) in connection.execute(_NO_TABLES).fetchall()]
+    if names:
+        raise SessionlogError(f"{source} cannot be merged: it has no table {' and no table '.join(sorted(names))}")
 
 
 def _steps(connection: sqlite3.Connection, sessions: list[str], summary: Summary) -> Iterator[None]:
@@ -137,13 +164,13 @@ def _steps(connection: sqlite3.Connection, sessions: list[str], summary: Summary
         known = connection.execute("SELECT 1 FROM main.sessions WHERE session_id = ?", (session_id,)).fetchone()
         summary["sessions"] += known is None
     for (event_id,) in connection.execute("SELECT id FROM other.events ORDER BY id").fetchall():
-        summary["events"] += archive.add(connection, _ADD_EVENT, {"id": event_id, "newest": newest})
+        summary["events"] += append.add(connection, _ADD_EVENT, {"id": event_id, "newest": newest})
         yield
     yield from _transcript_steps(connection, summary)
-    for row in connection.execute("SELECT * FROM other.api_messages").fetchall():
+    for row in connection.execute("SELECT * FROM other.model_answers").fetchall():
         connection.execute(store.ADD_USAGE, row)
         yield
-    connection.execute("INSERT OR IGNORE INTO main.agents SELECT * FROM other.agents")
+    connection.execute("INSERT OR IGNORE INTO main.subagent_facts SELECT * FROM other.subagent_facts")
     for session_id in sessions:
         for statement in (_ADD_SESSION, _SETTLE_SESSION, _ADD_FACTS):
             connection.execute(statement, {"session_id": session_id})
@@ -171,14 +198,14 @@ def _transcript_steps(connection: sqlite3.Connection, summary: Summary) -> Itera
                 _continue_transcript(connection, transcript_id, row[0])
                 break
         yield
-    columns = ", ".join(entries.COLUMNS)
+    columns = ", ".join(transcript_lines.COLUMNS)
     for message_id, transcript_id in connection.execute(
-        "SELECT id, transcript_id FROM other.messages ORDER BY id"
+        "SELECT id, transcript_id FROM other.transcript_parts ORDER BY id"
     ).fetchall():
         if transcript_id in here:
             done = connection.execute(
-                f"INSERT OR IGNORE INTO main.messages (transcript_id, {columns}) "
-                f"SELECT ?, {columns} FROM other.messages WHERE id = ?",
+                f"INSERT OR IGNORE INTO main.transcript_parts (transcript_id, {columns}) "
+                f"SELECT ?, {columns} FROM other.transcript_parts WHERE id = ?",
                 (here[transcript_id], message_id),
             )
             summary["messages"] += done.rowcount
@@ -226,7 +253,10 @@ def _is_same_file(connection: sqlite3.Connection, theirs: int, ours: int) -> boo
             continue
         if number + 1 < len(pairs):
             return False
-        shorter, longer = sorted((zlib.decompress(their_data), zlib.decompress(our_data)), key=len)
+        try:
+            shorter, longer = sorted((chunks.unpack(their_data), chunks.unpack(our_data)), key=len)
+        except chunks.Unreadable:
+            return False
         return longer.startswith(shorter)
     return True
 

@@ -7,22 +7,20 @@ import sqlite3
 import zlib
 from collections.abc import Iterator
 from contextlib import closing
-from datetime import datetime, timedelta, timezone
 from typing import Any, NamedTuple
 
-from sessionlog import derived, reading, when
-from sessionlog.chain import Notebook
-from sessionlog.event import COLUMNS
-from sessionlog.keep import turns
-from sessionlog.lean import encode_json
-from sessionlog.projects import Place
-from sessionlog.transcripts import chunks, files
+from sessionlog.agents.claude_code import transcript_files
+from sessionlog.archive import read, sidecar
+from sessionlog.archive.chain import Notebook
+from sessionlog.archive.event import COLUMNS
+from sessionlog.archive.place import Place
+from sessionlog.fastlib import encode_json
+from sessionlog.maintain import batches
+from sessionlog.session import live
+from sessionlog.transcripts import chunks
 
 # What stands where a tool's output was: a payload is still rebuilt, and Claude Code still resumes the session.
 PRUNED = "[pruned]"
-
-# A session that has not ended may be running as long as its last event is younger.
-MAY_RUN = timedelta(days=1)
 
 
 class Which(NamedTuple):
@@ -47,7 +45,7 @@ class Plan(NamedTuple):
 
     place: Place
     sessions: list[Session]
-    running: int  # how many stay although they were meant, because they may be running
+    recent: int  # how many stay although they were meant, because somebody may continue them
     only_output: bool
     named: bool
 
@@ -62,31 +60,30 @@ class Plan(NamedTuple):
 
 def plan(place: Place, which: Which, only_output: bool = False) -> Plan:
     """Look what a prune would remove, and change nothing."""
-    recent = when.archive_text(datetime.now(timezone.utc) - MAY_RUN)
-    found, running = [], 0
-    with closing(reading.connect(place)) as connection:
+    found, recent = [], 0
+    with closing(read.connect(place)) as connection:
         for row in _meant(connection, which):
-            if not which.named and row["ended_at"] is None and row["last_at"] > recent:
-                running += 1
+            if not which.named and live.may_be_continued(row):
+                recent += 1
                 continue
             counted = _count(connection, row["session_id"], only_output)
             if counted != (0, 0) or not only_output:
                 found.append(Session(row["session_id"], row["last_at"], *counted))
-    return Plan(place, found, running, only_output, bool(which.named))
+    return Plan(place, found, recent, only_output, bool(which.named))
 
 
 def run(plan: Plan) -> None:
     """Carry the plan out. Killed in its midst, it leaves a sound archive, and the next run finishes the work."""
-    derived.forget(plan.place)  # before: a run that is killed must leave no trace of what is gone
-    with closing(turns.open_archive(plan.place)) as connection:
+    sidecar.forget(plan.place)  # before: a run that is killed must leave no trace of what is gone
+    with closing(batches.open_archive(plan.place)) as connection:
         connection.execute(_KEEP_COUNTS)
         notebook = Notebook(connection, "prune --only tool-output" if plan.only_output else "prune")
         for session in plan.sessions:
             if plan.named or _last_at(connection, session.session_id) == session.last_at:  # else it has gone on since
                 steps = _prune_output if plan.only_output else _remove
-                turns.in_turns(connection, steps(connection, session.session_id, notebook), notebook)
+                batches.in_turns(connection, steps(connection, session.session_id, notebook), notebook)
         connection.execute("DROP TRIGGER temp.prune_keeps_counts")
-        turns.give_back(plan.place, connection)
+        batches.give_back(plan.place, connection)
 
 
 def _meant(connection: sqlite3.Connection, which: Which) -> list[dict[str, Any]]:
@@ -102,10 +99,10 @@ def _meant(connection: sqlite3.Connection, which: Which) -> list[dict[str, Any]]
 
 _BYTES = {
     "events": " + ".join(f"ifnull(length(CAST({column} AS BLOB)), 0)" for column in COLUMNS),
-    "messages": "ifnull(length(CAST(text AS BLOB)), 0) + ifnull(length(CAST(thinking AS BLOB)), 0) + 200",
-    "api_messages": "100",
+    "transcript_parts": "ifnull(length(CAST(text AS BLOB)), 0) + ifnull(length(CAST(thinking AS BLOB)), 0) + 200",
+    "model_answers": "100",
     "session_facts": "200",
-    "agents": "100",
+    "subagent_facts": "100",
 }
 _CHUNKS = "FROM transcript_chunks WHERE transcript_id IN (SELECT id FROM transcripts WHERE session_id = :session_id)"
 _HAS_OUTPUT = f"session_id = :session_id AND tool_response IS NOT NULL AND tool_response <> '\"{PRUNED}\"'"
@@ -117,7 +114,7 @@ def _count(connection: sqlite3.Connection, session_id: str, only_output: bool) -
     if only_output:
         queries = [
             f"SELECT count(*) AS n, sum(length(CAST(tool_response AS BLOB))) AS size FROM events WHERE {_HAS_OUTPUT}",
-            f"SELECT count(*) AS n, sum(length(CAST(text AS BLOB))) AS size FROM messages WHERE {_IS_OUTPUT}",
+            f"SELECT count(*) AS n, sum(length(CAST(text AS BLOB))) AS size FROM transcript_parts WHERE {_IS_OUTPUT}",
         ]
     else:
         queries = [
@@ -138,8 +135,8 @@ CREATE TEMP TRIGGER prune_keeps_counts AFTER DELETE ON main.events BEGIN
         prompts = prompts - (old.event = 'UserPromptSubmit'),
         tool_calls = tool_calls - (old.event IN ('PostToolUse', 'PostToolUseFailure')),
         edits = edits
-            - ifnull(old.event = 'PostToolUse' AND old.tool_name IN ('Edit', 'MultiEdit', 'NotebookEdit', 'Write'), 0),
-        failures = failures - (old.event IN ('PostToolUseFailure', 'StopFailure'))
+            - ifnull(old.event = 'PostToolUse' AND old.action IN ('edit', 'write'), 0),
+        failures = failures - (old.outcome IS 'failed')
     WHERE session_id = old.session_id;
 END
 """
@@ -148,12 +145,14 @@ END
 def _remove(connection: sqlite3.Connection, session_id: str, notebook: Notebook) -> Iterator[None]:
     """Everything of a session, its row last: as long as that is there, another run finds the rest."""
     wanted = {"session_id": session_id}
-    for table in ("session_facts", "agents", "api_messages"):
+    for table in ("session_facts", "subagent_facts", "model_answers"):
         connection.execute(f"DELETE FROM {table} WHERE session_id = :session_id", wanted)
         yield
     yield from _rewrite_history(connection, session_id)  # before the messages that tell that there is something
-    for (row_id,) in connection.execute("SELECT id FROM messages WHERE session_id = :session_id", wanted).fetchall():
-        connection.execute("DELETE FROM messages WHERE id = ?", (row_id,))
+    for (row_id,) in connection.execute(
+        "SELECT id FROM transcript_parts WHERE session_id = :session_id", wanted
+    ).fetchall():
+        connection.execute("DELETE FROM transcript_parts WHERE id = ?", (row_id,))
         yield
     for (row_id,) in connection.execute(
         "SELECT id FROM events WHERE session_id = :session_id ORDER BY id", wanted
@@ -168,7 +167,8 @@ def _remove(connection: sqlite3.Connection, session_id: str, notebook: Notebook)
         if not os.path.exists(file):
             connection.execute(
                 "DELETE FROM transcripts WHERE id = :id AND NOT EXISTS "
-                "(SELECT 1 FROM messages WHERE transcript_id = :id)",  # a fork's file may hold another session's
+                # The file of a fork may hold parts of another session.
+                "(SELECT 1 FROM transcript_parts WHERE transcript_id = :id)",
                 {"id": transcript_id},
             )
         yield
@@ -187,14 +187,14 @@ def _prune_output(connection: sqlite3.Connection, session_id: str, notebook: Not
     """
     for transcript_id, kind in _transcripts(connection, session_id, "id, kind"):
         for sequence in _sequences(connection, transcript_id):
-            if kind == files.TOOL_RESULT:
+            if kind == transcript_files.TOOL_RESULT:
                 _drop_chunk(connection, transcript_id, sequence)
-            elif kind in files.LINE_KINDS:
+            elif kind in transcript_files.LINE_KINDS:
                 _rewrite_chunk(connection, transcript_id, sequence, _without_output)
             yield
     wanted = {"session_id": session_id}
-    for (row_id,) in connection.execute(f"SELECT id FROM messages WHERE {_IS_OUTPUT}", wanted).fetchall():
-        connection.execute("UPDATE messages SET text = ? WHERE id = ?", (PRUNED, row_id))
+    for (row_id,) in connection.execute(f"SELECT id FROM transcript_parts WHERE {_IS_OUTPUT}", wanted).fetchall():
+        connection.execute("UPDATE transcript_parts SET text = ? WHERE id = ?", (PRUNED, row_id))
         yield
     for (row_id,) in connection.execute(f"SELECT id FROM events WHERE {_HAS_OUTPUT}", wanted).fetchall():
         with notebook.change(row_id):
@@ -210,7 +210,7 @@ def _rewrite_history(connection: sqlite3.Connection, session_id: str) -> Iterato
         return b"" if entry.get("sessionId") == session_id else line
 
     for (transcript_id,) in connection.execute(
-        "SELECT id FROM transcripts WHERE kind = ?", (files.HISTORY,)
+        "SELECT id FROM transcripts WHERE kind = ?", (transcript_files.HISTORY,)
     ).fetchall():
         for sequence in _sequences(connection, transcript_id):
             _rewrite_chunk(connection, transcript_id, sequence, without_session)
@@ -222,7 +222,10 @@ def _rewrite_chunk(connection: sqlite3.Connection, transcript_id: int, sequence:
     (data,) = connection.execute(
         "SELECT data FROM transcript_chunks WHERE transcript_id = ? AND sequence = ?", (transcript_id, sequence)
     ).fetchone()
-    lines = zlib.decompress(data).split(b"\n")
+    try:
+        lines = chunks.unpack(data).split(b"\n")
+    except chunks.Unreadable:
+        return  # it stays as it is
     rewritten = list(map(rewrite, lines))
     if rewritten != lines:
         connection.execute(

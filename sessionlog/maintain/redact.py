@@ -4,30 +4,31 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import sqlite3
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, nullcontext
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from sessionlog import chain, cleaning, derived, event, migrate, projects, spool
+from sessionlog.agents.claude_code import transcript_files
+from sessionlog.agents.claude_code.transcript_lines import Reader
+from sessionlog.archive import chain, event, files, sidecar, spool
+from sessionlog.archive import place as projects
+from sessionlog.archive.locks import open_private, wait_for_lock
+from sessionlog.archive.place import Place
 from sessionlog.errors import SessionlogError
-from sessionlog.keep import turns
-from sessionlog.lean import encode_ascii, encode_json
-from sessionlog.locks import open_private
-from sessionlog.projects import Place
-from sessionlog.redact import Detector, Rules
-from sessionlog.transcripts import chunks, files
-from sessionlog.transcripts.entries import Reader
+from sessionlog.fastlib import encode_ascii, encode_json
+from sessionlog.maintain import batches
+from sessionlog.redact import replace, stream
+from sessionlog.redact.rules import Detector, Rules
+from sessionlog.system import atomic
+from sessionlog.system.files import open_own, read_own
+from sessionlog.transcripts import chunks
 
 # A shorter one would be found in the midst of ids, times and words.
 SHORTEST_VALUE = 4
-
-# The files of an archive, by the endings of their names, and those of all archives together.
-_ENDINGS = ("", ".lock", ".spool", *derived.ENDINGS, *(f"{ending}.lock" for ending in derived.ENDINGS))
-_OTHER_FILES = {"config.json", "prices.json", "redact.key", "rejected"}
 
 _MARKER = re.compile(r"\[redacted:([A-Za-z0-9-]+):")
 
@@ -42,14 +43,13 @@ class GivenRules(Rules):
         self.given = (*map(_detector_of_value, values), *map(_detector_of_pattern, patterns))
 
     def suspects(self, data: bytes) -> tuple[Detector, ...]:
-        # The given ones look in the data as it is.
-        given = tuple(detector for detector in self.given if detector.suspects((data, {}, b"")))
+        given = tuple(detector for detector in self.given if detector.suspects(data))
         return (*given, *super().suspects(data))
 
     def clean(self, value: Any, suspects: tuple[Detector, ...]) -> Any:
         given = tuple(detector for detector in suspects if detector in self.given)
         value = super().clean(value, suspects)
-        return _clean_numbers(value, cleaning.redactor(self, given)) if given else value
+        return _clean_numbers(value, replace.Redactor(self, given)) if given else value
 
     def cleaned(self, text: str) -> str:
         """A text of the archive without its secrets, be it JSON or not."""
@@ -59,12 +59,13 @@ class GivenRules(Rules):
         return self.clean_text(text, self.suspects(data))
 
 
-class Found:
+class Replacements:
     """What there is to replace, by kind, and where, by table."""
 
     def __init__(self) -> None:
         self.kinds: Counter[str] = Counter()
         self.rows: Counter[str] = Counter()
+        self.not_searched: dict[str, str] = {}  # a transcript, and why not
 
     def add(self, where: str, before: str, after: str) -> None:
         self.rows[where] += 1
@@ -72,68 +73,126 @@ class Found:
         self.kinds += Counter(_MARKER.findall(after)) - Counter(_MARKER.findall(before))
 
 
-class Column(NamedTuple):
+class ChangedCell(NamedTuple):
     """A cell that changes."""
 
     name: str
     value: Any
 
 
-def preview(place: Place, rules: GivenRules) -> Found:
+def preview(place: Place, rules: GivenRules) -> Replacements:
     """Look what would be replaced in an archive, and change nothing."""
-    found = Found()
+    found = Replacements()
     with closing(_open(place)) as connection:
         for _ in _sweep(connection, rules, found):
             pass
     return found
 
 
-def run(place: Place, rules: GivenRules) -> Found:
+def run(place: Place, rules: GivenRules) -> Replacements:
     """Replace it. Killed in its midst, it leaves a sound archive, and the next run finishes the work."""
-    found = Found()
-    derived.forget(place)
+    found = Replacements()
+    sidecar.forget(place)
     with closing(_open(place)) as connection:
         connection.execute("PRAGMA secure_delete = ON")
         spool.bring_home(place, connection)
         notebook = chain.Notebook(connection, "redact")
-        turns.in_turns(connection, _sweep(connection, rules, found, notebook), notebook)
-        turns.give_back(place, connection)
+        batches.in_turns(connection, _sweep(connection, rules, found, notebook), notebook)
+        batches.give_back(place, connection)
     return found
 
 
-def clean_rejected(home: str, rules: GivenRules, write: bool) -> Found:
+def clean_copy(place: Place, rules: GivenRules) -> None:
+    """Replace it in a copy that nobody else has open, and that is soon gone: no space is given back."""
+    with closing(_open(place)) as connection:
+        notebook = chain.Notebook(connection, "redact")
+        connection.execute("BEGIN IMMEDIATE")
+        for _ in _sweep(connection, rules, Replacements(), notebook):
+            pass
+        notebook.write()
+        connection.execute("COMMIT")
+
+
+def clean_rejected(home: str, rules: GivenRules, write: bool) -> Replacements:
     """Replace it in the payloads that were no events; they belong to no project."""
-    found = Found()
-    for folder in spool.rejected_folders(home):
-        for path in sorted(Path(folder).glob("*")) if os.path.isdir(folder) else ():
-            data = path.read_bytes()
-            cleaned = rules.cleaned(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
-            if cleaned == data:
-                continue
-            found.add("rejected payloads", data.decode("utf-8", "replace"), cleaned.decode("utf-8", "replace"))
-            if write:
-                draft = f"{path}.{os.urandom(4).hex()}"
-                with open(open_private(draft, os.O_EXCL), "wb") as file:
-                    file.write(cleaned)
-                os.replace(draft, path)
+    found = Replacements()
+    for path in spool.rejected_files(home):
+        # A short one as the event that it nearly was; what is too long for that piece by piece.
+        is_short = os.path.getsize(path) <= stream.PIECE
+        changed = False
+        for before, after in _cleaned_whole(path, rules) if is_short else _cleaned_in_pieces(path, rules):
+            if before != after:
+                found.add("rejected payloads", before.decode("utf-8", "replace"), after.decode("utf-8", "replace"))
+                changed = True
+        if write and changed:
+            pairs = _cleaned_whole(path, rules) if is_short else _cleaned_in_pieces(path, rules)
+            atomic.write(path, (after for _, after in pairs))
     return found
+
+
+def _cleaned_whole(path: str, rules: GivenRules) -> Iterator[tuple[bytes, bytes]]:
+    data = read_own(path, stream.PIECE)
+    yield data, rules.cleaned(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+
+
+def _cleaned_in_pieces(path: str, rules: GivenRules) -> Iterator[tuple[bytes, bytes]]:
+    with open(open_own(path), "rb") as file:
+        yield from stream.cleaned(iter(lambda: file.read(stream.PIECE), b""), rules)
+
+
+def spools_without_archive(home: str) -> list[str]:
+    """Spools whose archive could not be made so far: nobody can tell which project their events belong to."""
+    return [path for path in spool.waiting_files([home]) if not os.path.exists(_archive_of(home, path))]
+
+
+def _archive_of(home: str, path: str) -> str:
+    return os.path.join(home, os.path.basename(path).removesuffix(".spool"))
+
+
+def clean_spools(home: str, rules: GivenRules, write: bool) -> Replacements:
+    """Replace it in the events that wait in such spools."""
+    found = Replacements()
+    for path in spools_without_archive(home):
+        descriptor = open_private(path, 0)
+        try:
+            wait_for_lock(descriptor, path, spool.LOCK_WAIT)
+            _clean_spool(descriptor, path, rules, found, write)
+        finally:
+            os.close(descriptor)
+    return found
+
+
+def _clean_spool(descriptor: int, path: str, rules: GivenRules, found: Replacements, write: bool) -> None:
+    """A hook may wait for the lock of this very file, so it is written anew in place; a draft is there meanwhile."""
+    draft = f"{path}.{os.urandom(4).hex()}"
+    changed = False
+    try:
+        with open(descriptor, "rb+", closefd=False) as file, open(open_private(draft, os.O_EXCL), "wb+") as copy:
+            for line in iter(lambda: file.readline(spool.LONGEST_LINE), b""):
+                before = line.decode("utf-8", "surrogateescape")
+                after = rules.cleaned(before)
+                if after != before:
+                    changed = True
+                    found.add("waiting events", before, after)
+                copy.write(after.encode("utf-8", "surrogateescape"))
+            if write and changed:
+                copy.flush()
+                os.fsync(copy.fileno())
+                copy.seek(0)
+                file.seek(0)
+                shutil.copyfileobj(copy, file)
+                file.truncate()
+                file.flush()
+    finally:
+        os.unlink(draft)
 
 
 def out_of_reach(place: Place) -> list[str]:
     """Files beside the archive that may still hold what was replaced in it: damaged ones, copies, spools in use."""
     folder, name = os.path.split(os.path.abspath(place.db))
-    beside = os.listdir(folder)
-    archives = [entry for entry in beside if entry.endswith(".db")]
-    ours = {f"{archive}{ending}" for archive in archives for ending in _ENDINGS} | _OTHER_FILES
     own_folder = os.path.realpath(folder) == os.path.realpath(place.home)
-    copies = {
-        os.path.join(folder, entry)
-        for entry in beside
-        if (own_folder or entry.startswith(name))
-        and entry not in ours
-        and not entry.endswith(("-wal", "-shm", "-journal"))
-    }
-    return sorted({*copies, *migrate.set_aside_files(place), *projects.waiting_spools(place)})
+    beside = [entry for entry in os.listdir(folder) if own_folder or entry.startswith(name)]
+    return sorted({*files.not_redacted(folder, beside), *projects.waiting_spools(place)})
 
 
 def _detector_of_value(value: str) -> Detector:
@@ -168,13 +227,13 @@ def _clean_numbers(value: Any, redact: Callable[[str], str]) -> Any:
 
 
 def _open(place: Place) -> sqlite3.Connection:
-    connection = turns.open_archive(place)
+    connection = batches.open_archive(place)
     connection.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
     return connection
 
 
 def _sweep(
-    connection: sqlite3.Connection, rules: GivenRules, found: Found, notebook: chain.Notebook | None = None
+    connection: sqlite3.Connection, rules: GivenRules, found: Replacements, notebook: chain.Notebook | None = None
 ) -> Iterator[None]:
     """Every row of every table, those of later versions too; with a notebook, to change them.
 
@@ -191,7 +250,7 @@ def _sweep(
             for values in cursor.fetchall():
                 row = dict(zip(names, values, strict=True))
                 cleaned = _clean_row(table, row, rules)
-                changes = [Column(name, cleaned[name]) for name in names if cleaned[name] != row[name]]
+                changes = [ChangedCell(name, cleaned[name]) for name in names if cleaned[name] != row[name]]
                 if changes:
                     found.add(table, _all_text(row), _all_text(cleaned))
                 if changes and notebook:
@@ -223,7 +282,9 @@ def _clean_event(row: dict[str, Any], rules: GivenRules) -> dict[str, Any] | Non
     return {**row, **record, "at": row["at"]}
 
 
-def _sweep_chunks(connection: sqlite3.Connection, rules: GivenRules, found: Found, write: bool) -> Iterator[None]:
+def _sweep_chunks(
+    connection: sqlite3.Connection, rules: GivenRules, found: Replacements, write: bool
+) -> Iterator[None]:
     keys = connection.execute("SELECT transcript_id, sequence FROM transcript_chunks").fetchall()
     for key in keys:
         row = connection.execute(
@@ -235,8 +296,13 @@ def _sweep_chunks(connection: sqlite3.Connection, rules: GivenRules, found: Foun
         if row is None:  # an import has just written it anew
             continue
         file, kind, session_id, agent_id, first_line, packed = row
-        data = zlib.decompress(packed)
-        in_lines = kind in files.LINE_KINDS
+        try:
+            data = chunks.unpack(packed)
+        except chunks.Unreadable as error:
+            found.not_searched[file] = str(error)
+            yield
+            continue
+        in_lines = kind in transcript_files.LINE_KINDS
         cleaned = chunks.clean_lines(data, rules) if in_lines else chunks.clean_line(data, rules)
         lines = cleaned.split(b"\n") if in_lines else [cleaned]
         if cleaned != data:
@@ -245,7 +311,7 @@ def _sweep_chunks(connection: sqlite3.Connection, rules: GivenRules, found: Foun
                 replacements = max(0, cleaned.count(chunks.MARKER) - data.count(chunks.MARKER))
                 _store_chunk(connection, key, cleaned, replacements)
                 reader = Reader(session_id or "", agent_id)
-                only = frozenset[str]() if kind == files.HISTORY else None
+                only = frozenset[str]() if kind == transcript_files.HISTORY else None
                 span = chunks.Span(file, kind, session_id or "", agent_id, 0, len(cleaned), only)
                 chunks.understand(lines, span, reader)
                 _update_messages(connection, key[0], first_line, reader)
@@ -267,13 +333,13 @@ def _update_messages(connection: sqlite3.Connection, transcript_id: int, first_l
     for message in reader.rows:
         line, part, *_, text, thinking = message
         connection.execute(
-            "UPDATE messages SET text = ?, thinking = ? WHERE transcript_id = ? AND line = ? AND part = ?",
+            "UPDATE transcript_parts SET text = ?, thinking = ? WHERE transcript_id = ? AND line = ? AND part = ?",
             (text, thinking, transcript_id, first_line + line, part),
         )
 
 
 def _update(
-    connection: sqlite3.Connection, table: str, row_id: int, changes: list[Column], notebook: chain.Notebook
+    connection: sqlite3.Connection, table: str, row_id: int, changes: list[ChangedCell], notebook: chain.Notebook
 ) -> None:
     with notebook.change(row_id) if table == "events" else nullcontext():
         connection.execute(

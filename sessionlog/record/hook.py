@@ -1,24 +1,29 @@
 """The hot path: one event from stdin to the archive, without ever blocking, printing or raising.
 
 Exit 0: the event is safe, in the database or in the spool. Exit 1, with one line on stderr: it could not be kept, or
-was not an event. Never 2, which would block the session. What an ordinary event does not need is imported where used.
+was not an event. Never 2, which would block the session. An event that can deny something (see event.DENYING) always
+ends with 0 and prints nothing; what could not be kept is reported at the next SessionStart, and by every command.
+What an ordinary event does not need is imported where used.
 """
 
-from sessionlog import archive, projects
-from sessionlog.event import normalise
-from sessionlog.lean import getenv, os, parse_json
-from sessionlog.redact import Rules
+from sessionlog.archive import append
+from sessionlog.archive import place as projects
+from sessionlog.archive.event import DENYING, normalise
+from sessionlog.fastlib import getenv, os, parse_json
+from sessionlog.redact.rules import Rules
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
-    from sessionlog.projects import Place
-    from sessionlog.spool import Entry
+    from sessionlog.archive.place import Place
+    from sessionlog.archive.spool import Entry
 
 CHUNK = 1 << 16  # what a pipe holds; memory for more would be taken and given back at each read
 # A large event comes in pieces, with moments between them.
 NAP, NAPS = 0.00005, 20
+# The longest event that is read into memory: parsed, it takes up to thirty times as much.
+LONGEST = 32 << 20
 
 # Some clients never close stdin: once a whole JSON object is there, this much silence (ms) is the end of it.
 SILENCE_AFTER_OBJECT = 100
@@ -34,14 +39,16 @@ FOLLOWED = ("Stop", "SubagentStop", "PreCompact", "SessionEnd")
 
 def main(event: str | None = None, handler: str = "hook") -> "NoReturn":
     """Record the event on stdin and end the process. `event` is what the handler is registered for."""
-    code, data = 1, b""
+    code, data, message = 1, b"", ""
     try:
         _ignore_signals()
         data = read_stdin()
-        code = record(data, event, "plugin" if getenv("CLAUDE_PLUGIN_ROOT") else handler)
+        code, message = record(data, event, "plugin" if getenv("CLAUDE_PLUGIN_ROOT") else handler)
     except BaseException as error:  # whatever it is: no session is blocked by it, and no event lost
-        _say(f"the event was not recorded: {type(error).__name__}: {error}{_keep(data)}")
+        message = f"the event was not recorded: {type(error).__name__}: {error}{_keep(data)}"
     finally:
+        if message:
+            code = _report(message, code, event, data)
         os._exit(code)  # the interpreter's own way out costs 1.4 ms, and could still fail
     raise AssertionError  # for the type checker: os._exit does not return
 
@@ -53,34 +60,42 @@ def command_line() -> "NoReturn":
     main(sys.argv[1] if len(sys.argv) > 1 else None, "sessionlog-hook")
 
 
-def record(data: bytes, event: str | None, via: str) -> int:
-    """Keep the event in these bytes; returns the exit code."""
+def record(data: bytes, event: str | None, via: str) -> tuple[int, str]:
+    """Keep the event in these bytes; returns the exit code, and what to report."""
     import time
 
     at_ms = time.time_ns() // 1_000_000
+    if len(data) > LONGEST:
+        from sessionlog.record import fallback
+
+        return 1, fallback.keep_long(data, PATIENCE)
     rules = Rules(projects.home_folder())
     suspects = rules.suspects(data)
     try:
         payload = parse(data)
     except ValueError as error:
-        _say(f"not an event: {error}{_keep(data)}")
-        return 1
+        return 1, f"not an event: {error}{_keep(data)}"
     if suspects:
         payload = rules.clean(payload, suspects)
     place = projects.place(projects.of_environment(working_directory(payload), _enter))
-    _store(place, (at_ms, via, event, getenv("CLAUDE_CODE_SESSION_ID") or None, payload))
-    if (payload.get("hook_event_name") or event) in FOLLOWED:
-        from sessionlog import follow
+    message = _store(place, (at_ms, via, event, getenv("CLAUDE_CODE_SESSION_ID") or None, payload))
+    name = payload.get("hook_event_name") or event
+    if name in FOLLOWED:
+        from sessionlog.record import spawn_import
 
-        follow.start(place, payload.get("session_id"), payload.get("transcript_path"))
-    return 0
+        spawn_import.start(place, payload.get("session_id"), payload.get("transcript_path"))
+    elif name == "SessionStart" and projects.unreported(place.home):
+        from sessionlog.archive import unreported
+
+        return 1, unreported.take(place.home)
+    return 0, message
 
 
 def _keep(data: bytes) -> str:
     try:
-        from sessionlog import trouble
+        from sessionlog.record import fallback
 
-        return trouble.keep(data)
+        return fallback.keep(data)
     except BaseException as error:  # without a file descriptor left not even an import works
         return f"; its {len(data)} bytes could not be kept: {error}"
 
@@ -93,30 +108,30 @@ def parse(data: bytes) -> "dict[str, Any]":
     return payload
 
 
-def _store(place: "Place", entry: "Entry") -> None:
-    """To the database; when that fails, or others wait before it, to the spool."""
+def _store(place: "Place", entry: "Entry") -> str:
+    """To the database; when that fails, or others wait before it, to the spool. Returns what to report."""
     at_ms, via, event, session_id, payload = entry
     if projects.waiting_spools(place):
-        from sessionlog import trouble
+        from sessionlog.record import fallback
 
-        _say(trouble.queue(place, entry))
-        return
+        return fallback.queue(place, entry)
     try:
         row = normalise(payload, at_ms=at_ms, via=via, event=event, session_id=session_id)
-        connection = archive.open_for_writing(place)
-        archive.append(connection, row, at_ms)
-        archive.let_go(connection, place)
+        connection = append.open_for_writing(place, in_hook=True)
+        append.append(connection, row, at_ms)
+        append.let_go(connection, place)
+        return ""
     except Exception as error:
-        from sessionlog import trouble
+        from sessionlog.record import fallback
 
-        _say(trouble.spool_it(place, entry, error))
+        return fallback.spool_it(place, entry, error)
 
 
 def working_directory(payload: "dict[str, Any]") -> str:
     inner = payload.get("data")
     cwd = payload.get("cwd") or (inner.get("cwd") if isinstance(inner, dict) else None)
     try:
-        return cwd if isinstance(cwd, str) and "\0" not in cwd and cwd else os.getcwd()
+        return cwd if projects.is_path(cwd) else os.getcwd()
     except FileNotFoundError:  # the session's folder was deleted under it
         return projects.user_home()
 
@@ -141,11 +156,14 @@ def _ignore_signals() -> None:
 
 
 def read_stdin() -> bytes:
-    """All of stdin, to its end if there is one: a client that is not read to the end gets EPIPE."""
+    """All of stdin, to its end if there is one: a client that is not read to the end gets EPIPE.
+
+    Of an event that is too long, what comes after LONGEST is left for `fallback.keep_long`.
+    """
     import time
 
     chunks: list[bytes] = []
-    since, naps = 0.0, 0
+    since, naps, size = 0.0, 0, 0
     try:
         was_blocking = os.get_blocking(0)
         os.set_blocking(0, False)
@@ -168,6 +186,9 @@ def read_stdin() -> bytes:
             if not chunk:
                 break
             chunks.append(chunk)
+            size += len(chunk)
+            if size > LONGEST:
+                break
     except OSError:
         pass  # a closed stdin: nothing came
     finally:
@@ -203,11 +224,20 @@ def _is_whole(data: bytes) -> bool:
     return True
 
 
-def _say(message: str) -> None:
-    """One line on stderr: Claude Code shows the first one to the user when the exit code is 1."""
-    if not message:
-        return
+def _report(message: str, code: int, event: str | None, data: bytes) -> int:
+    """One line on stderr, which Claude Code shows when the exit code is 1; returns the exit code.
+
+    An event that can deny something says nothing and ends with 0. That it was lost is written down for later.
+    """
     try:
-        os.write(2, f"sessionlog: {' '.join(message.split())}\n".encode("utf-8", "backslashreplace"))
-    except OSError:
-        pass
+        if event in DENYING or (not event and any(name.encode() in data for name in DENYING)):
+            if code:
+                from sessionlog.archive import unreported
+
+                unreported.add(projects.home_folder(), message)
+            return 0
+        line = "".join(letter if letter.isprintable() else " " for letter in " ".join(message.split()))
+        os.write(2, f"sessionlog: {line}\n".encode("utf-8", "backslashreplace"))
+    except BaseException:  # nobody can be told
+        return 0 if event in DENYING else code
+    return code

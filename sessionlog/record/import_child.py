@@ -9,14 +9,14 @@ import sys
 
 def main(home: str, project: str, db: str, transcript_path: str, stamp: str) -> None:
     """Import one session. What goes wrong is told to nobody: the next import meets it again."""
-    from sessionlog import transcripts
-    from sessionlog.projects import Place
+    from sessionlog.archive.place import Place
+    from sessionlog.transcripts import importer
 
     os.unlink(stamp)  # before reading: an event from now on wants another import
-    transcripts.follow(Place(home, project, db), transcript_path)
+    importer.follow(Place(home, project, db), transcript_path)
 
 
 if __name__ == "__main__":
     package = sys.modules["sessionlog"] = type(sys)("sessionlog")
-    package.__path__ = [os.path.dirname(os.path.abspath(__file__))]
+    package.__path__ = [os.path.dirname(os.path.dirname(os.path.abspath(__file__)))]
     main(*sys.argv[1:])

@@ -1,12 +1,12 @@
-"""Starts the importer of a session's transcript from its hooks: detached, low in priority, brief (see follower.py)."""
+"""Starts the importer of a session's transcript from its hooks: detached, low in priority, brief (see import_child)."""
 
-from sessionlog.lean import getenv, os
+from sessionlog.fastlib import getenv, os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from sessionlog.projects import Place
+    from sessionlog.archive.place import Place
 
 # Seconds from an event to the import that it asks for: the client writes a transcript a little after its hooks have
 # run, and all events until then are served by the same importer.
@@ -21,7 +21,7 @@ def start(place: "Place", session_id: "Any", transcript_path: "Any") -> bool:
         if getenv("SESSIONLOG_NO_FOLLOW") or not hasattr(os, "posix_spawn") or not isinstance(transcript_path, str):
             return False
         os.stat(transcript_path)
-        from sessionlog.settings import follows_transcripts
+        from sessionlog.config import follows_transcripts
 
         stamp = _stamp(place.home, str(session_id))
         if not follows_transcripts(place.home) or not _claim(stamp):
@@ -61,9 +61,9 @@ def _spawn(arguments: "list[str]") -> None:
     """
     import sys
 
-    follower = f"{__file__.rpartition('follow')[0]}follower.py"
+    child = f"{__file__.rpartition('spawn_import')[0]}import_child.py"
     script = f'cd /; sleep {DELAY}; exec nice -n 10 "$0" "$@"'
-    command = ["/bin/sh", "-c", script, sys.executable, "-I", "-S", follower, *arguments]
+    command = ["/bin/sh", "-c", script, sys.executable, "-I", "-S", child, *arguments]
     quiet: list[Any] = [(os.POSIX_SPAWN_OPEN, number, "/dev/null", os.O_RDWR, 0) for number in (0, 1, 2)]
     options: dict[str, Any] = {"file_actions": quiet, "setsigdef": [1, 2, 15]}  # the hook ignores HUP, INT and TERM
     try:

@@ -1,8 +1,10 @@
 """Secret or not: what a form alone cannot tell. Imported only when something has the form of a secret."""
 
-from sessionlog.redact import DIGITS, LETTERS, SHORTEST, is_option
-
+SHORTEST = 6  # what is shorter is no password
+DIGITS = "0123456789"
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 ENDS_OF_NAMES = ("password", "passwd", "passphrase", "pwd", "_pass", "密码", "secret", "key", "token", "authorization")
+_MACHINE_MADE = ("secret", "key", "token", "令牌", "密钥", "токен")
 
 # What stands where a secret would, in examples, schemas, types and translations.
 _WORDS = (
@@ -12,7 +14,30 @@ _WORDS = (
 )
 _NUMBERED = " aes base bcrypt blake bytes char float int md number sha string uint utf varchar "
 _HINTS = ("your", "example", "placeholder", "change", "required", "replace", "xxxx", "....", "${", "{{", "://")
-_SEPARATORS = str.maketrans("-_./:", "     ")
+_SEPARATORS = str.maketrans("-_./:+~=", " " * 8)
+_CASES = str.maketrans(LETTERS + DIGITS, "A" * 26 + "a" * 26 + "0" * 10)
+_CLASSES = str.maketrans(LETTERS + DIGITS, "a" * 52 + "0" * 10)
+_HEXADECIMAL = "0123456789abcdef-"
+_PUBLIC_KEYS = (
+    "MFkwEwYH",
+    "MIIBIjAN",
+    "MCowBQYD",
+    "MHYwEAYH",
+    "AAAAB3Nz",
+    "AAAAC3Nz",
+    "AAAAE2Vj",
+)  # what they begin with
+_LABELS = frozenset(
+    "adgangskode authentication contraseña credential heslo jelszó kennwort lozinka lösenord password passwort "
+    "passwords passphrase parola parole required salasana senha undefined username wachtwoord xmlstring пароль".split()
+)
+# Words of labels and of help.
+_PROSE = frozenset(
+    "a an and are as at be by can characters choose confirm contain does enter field for forgot from has have "
+    "if in invalid is it its key least length letters long match minimum must name new no not of old on or "
+    "password please repeat required reset same secret set should sign strong that the this to token too type "
+    "use user username using value weak will with wrong you your".split()
+)
 
 
 def is_secret(name: str, value: str, quoted: bool, for_shells: bool) -> bool:
@@ -21,24 +46,74 @@ def is_secret(name: str, value: str, quoted: bool, for_shells: bool) -> bool:
     A password may be any word; a key or token is made by a machine and mixes letters and digits.
     """
     low = value.lower()
-    machine_made = name.lower().endswith(("secret", "key", "token"))
+    machine_made = name.lower().endswith(_MACHINE_MADE)
     if len(value) < (8 if machine_made else SHORTEST) or _is_placeholder(low) or _is_path(value):
         return False
     literal, digits = quoted or for_shells, has_digit(value)
-    if _is_shuffled(value, literal or digits) and not any(name in low for name in ("key", "token", "secret", "pass")):
+    word = value if literal else max(value.translate(_SEPARATORS).split(), key=len, default="")
+    if _is_shuffled(word, literal or digits) and not any(name in low for name in ("key", "token", "secret", "pass")):
         return True
     if value.isalpha():
+        if value.istitle():  # and not the label of a field, in any language
+            return quoted and not machine_made and len(value) > 7 and low not in _LABELS
         return literal and value.islower() and (not machine_made or (for_shells and name.isupper()))
     if not literal and (not digits or _is_code(value)):
         return False
     if machine_made:
-        return digits and low.islower() and not _is_wordy(low)
+        return digits and (low.islower() or len(value) > 23) and not _is_wordy(low)
     return not _is_wordy(low) or (digits and (literal or value.isalnum()))
 
 
-def is_for_shells(name: str, before: str, tight: bool) -> bool:
-    """Whether a bare word cannot be code: in NAME=word, in --name=word, in the query of a URL."""
-    return tight and (name.isupper() or is_option(before) or before.rstrip(LETTERS + "_-")[-1:] in ("?", "&"))
+def is_strong(value: str) -> bool:
+    """Whether the value alone shows that a machine made it at random; a name near it then says what it is."""
+    low = value.lower()
+    if not 12 <= len(value) <= 512 or _is_placeholder(low) or _is_path(value) or len(set(low)) < 7:
+        return False
+    if value.startswith(_PUBLIC_KEYS):
+        return False
+    if not low.strip(_HEXADECIMAL):
+        return len(low.replace("-", "")) >= 16 and has_digit(low) and not low.replace("-", "").isdigit()
+    return looks_random(value)
+
+
+def looks_random(value: str) -> bool:
+    """Letters, capitals and digits change places as chance does it, and not as in the names of things."""
+    words = value.translate(_SEPARATORS).split()
+    if sum(map(len, words)) < 12:
+        return False
+    if value == value.upper() and sum(map(_changes, words)) > 4:  # as in A1B2C-D3E4F-…
+        return True
+    return any(len(word) > 9 and _is_random(word) for word in words)
+
+
+def _is_random(word: str) -> bool:
+    changes = _changes(word)
+    if changes < 3:
+        return False
+    if word == word.lower() or word == word.upper():
+        return changes >= len(word) // 8
+    cases = word.translate(_CASES)
+    turns = sum(cases.count(turn) for turn in ("aA", "Aa", "a0", "0a", "A0", "0A"))
+    return 5 * changes >= len(word) or 2 * turns >= len(word)
+
+
+def is_echo(value: str) -> bool:
+    """Whether the value cannot be anything else where it stands without a name."""
+    return len(value) >= 12 and (is_strong(value) or (has_digit(value) and _is_shuffled(value)))
+
+
+def _changes(word: str) -> int:
+    classes = word.translate(_CLASSES)
+    return classes.count("a0") + classes.count("0a")
+
+
+def is_passphrase(value: str) -> bool:
+    """Whether a quoted text with blanks is a password, and no label or help."""
+    words = value.split()
+    low = value.lower()
+    if not 10 <= len(value) <= 80 or len(words) > 8 or _is_placeholder(low) or not _PROSE.isdisjoint(low.split()):
+        return False
+    return has_digit(value) or (len(words) > 3 and low == value and all(word.isalpha() for word in words))
 
 
 def is_credential(value: str, scheme: str) -> bool:
@@ -90,8 +165,11 @@ def _is_shuffled(value: str, surely_no_code: bool = True) -> bool:
 
 
 def _is_code(value: str) -> bool:
-    """A bare word that is rather a name: password2, sha256, Uint8Array."""
-    stem = value.lower().rstrip(DIGITS)
+    """A bare word that is rather a name or a number: password2, sha256, Uint8Array, Token$1, 0x0B95."""
+    stem = value.lower().rstrip(DIGITS).rstrip("$")
+    number = value.lstrip("+-")
+    if (number[:2].lower() == "0x" and len(number) < 12) or (number != value and number.isdigit()):
+        return True
     camel = value[0].isupper() and value[-1].isalpha() and value.strip(LETTERS).isdigit()
     return camel or f" {stem} " in _NUMBERED or stem.endswith(ENDS_OF_NAMES)
 

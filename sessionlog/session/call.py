@@ -1,15 +1,49 @@
-"""What a tool call comes down to: its one telling argument, what it changed, what it gave back. Text as it came."""
+"""A tool call: its most important argument, what it changed, what it returned. Text as it came."""
 
 from __future__ import annotations
 
 import difflib
 import json
-from typing import Any
+from typing import Any, NamedTuple
 
-from sessionlog.timeline import Call
+from sessionlog.archive.event import rebuild
+from sessionlog.session.outline import EDITING
 
 # difflib takes time that grows with the square of the lines: above this, all old lines go and all new ones come.
 COMPARED_LINES = 2000
+
+Row = dict[str, Any]
+
+
+class Call(NamedTuple):
+    """A tool call from its start to its end, as far as it came."""
+
+    name: str
+    input: Any
+    response: Any = None
+    outcome: str = "no result"  # or ok, failed
+    error: str = ""
+    duration_ms: int | None = None
+    cwd: str | None = None
+    action: str = ""  # what the tool does: run, edit, write, read, fetch, agent, ask
+
+
+def call_of_events(events: list[Row]) -> Call:
+    """A call from its rows in `events`."""
+    start = events[0]
+    done = next((event for event in events if event["outcome"]), None)
+    last = done or start
+    payload = rebuild({**last, "envelope": None})  # always the flat shape
+    return Call(
+        start["tool_name"] or "tool",
+        payload.get("tool_input"),
+        payload.get("tool_response"),
+        done["outcome"] if done else "no result",
+        last["error"] or "",
+        last["duration_ms"],
+        last["cwd"],
+        start["action"] or "",
+    )
 
 
 def argument(call: Call) -> str:
@@ -29,29 +63,29 @@ def argument(call: Call) -> str:
 
 
 def exit_code(call: Call) -> str | None:
-    """The code of a command that failed; told only by the first line of its error."""
+    """The code of a command that failed; only the first line of its error has it."""
     first = call.error.partition("\n")[0]
     return first.removeprefix("Exit code ") if first.startswith("Exit code ") else None
 
 
 def changes(call: Call) -> list[str]:
     """What the call did to a file, as lines of a unified diff; empty when it changed none."""
-    inputs = call.input if isinstance(call.input, dict) else {}
-    if call.name not in ("Edit", "MultiEdit", "Write", "NotebookEdit"):
+    if call.action not in EDITING:
         return []
+    inputs = call.input if isinstance(call.input, dict) else {}
     response = call.response if isinstance(call.response, dict) else {}
     if patch := _structured(response.get("structuredPatch")):
         return patch
-    match call.name:
-        case "Edit":
-            return _compared(inputs.get("old_string"), inputs.get("new_string"))
-        case "MultiEdit":
-            edits = inputs.get("edits")
-            pairs = [edit for edit in edits if isinstance(edit, dict)] if isinstance(edits, list) else []
-            return [line for edit in pairs for line in _compared(edit.get("old_string"), edit.get("new_string"))]
-        case "Write":
-            return _compared("", inputs.get("content"))
-    return _compared("", inputs.get("new_source"))
+    edits = inputs.get("edits")  # several in one call
+    if isinstance(edits, list):
+        return [
+            line
+            for edit in edits
+            if isinstance(edit, dict)
+            for line in _compared(edit.get("old_string"), edit.get("new_string"))
+        ]
+    new = next((inputs[key] for key in ("new_string", "content", "new_source") if key in inputs), None)
+    return _compared(inputs.get("old_string"), new)
 
 
 def counts(diff: list[str]) -> str:
@@ -65,11 +99,7 @@ def output(call: Call) -> str:
     """What the call gave back, as text; for a failure, what went wrong."""
     if call.error:
         return call.error.partition("\n")[2] if exit_code(call) is not None else call.error
-    if (
-        call.name == "AskUserQuestion"
-        and isinstance(call.response, dict)
-        and isinstance(call.response.get("answers"), dict)
-    ):
+    if call.action == "ask" and isinstance(call.response, dict) and isinstance(call.response.get("answers"), dict):
         return "\n".join(f"{question} → {answer}" for question, answer in call.response["answers"].items())
     return text_of(call.response)
 
@@ -98,7 +128,7 @@ def text_of(value: Any) -> str:
 
 def is_change(call: Call) -> bool:
     """Whether the call's result only repeats what its diff shows."""
-    return call.outcome == "ok" and call.name in ("Edit", "MultiEdit", "Write", "NotebookEdit")
+    return call.outcome == "ok" and call.action in EDITING
 
 
 def _structured(hunks: Any) -> list[str]:

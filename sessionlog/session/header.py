@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from typing import Any, NamedTuple
 
-from sessionlog import terminal
+from sessionlog.text import plain
 
 Row = dict[str, Any]
 
@@ -33,13 +33,13 @@ class Overview(NamedTuple):
     @property
     def took(self) -> str:
         """From the first event to the last."""
-        return terminal.duration((self.session["seconds"] or 0) * 1000)
+        return plain.duration((self.session["seconds"] or 0) * 1000)
 
     @property
     def counts(self) -> str:
         """2 prompts · 9 tool calls · 1 edit; of failures and compactions only if there are any."""
         shown = [
-            terminal.counted(self.session[column], noun)
+            plain.counted(self.session[column], noun)
             for column, noun in COUNTS
             if self.session.get(column) or noun not in ("failure", "compaction")
         ]
@@ -53,7 +53,7 @@ class Overview(NamedTuple):
         return [_used(row) for row in self.usage]
 
 
-def of(connection: sqlite3.Connection, session: Row, project: str) -> Overview:
+def load(connection: sqlite3.Connection, session: Row, project: str) -> Overview:
     """The overview of a session, given as a row of `session_summary`."""
     try:
         usage = connection.execute(
@@ -67,5 +67,5 @@ def of(connection: sqlite3.Connection, session: Row, project: str) -> Overview:
 def _used(row: Row) -> str:
     cached = f" ({row['cache_read_tokens']:,} from the cache)" if row["cache_read_tokens"] else ""
     read = row["input_tokens"] + row["cache_read_tokens"] + row["cache_write_tokens"]
-    cost = f", ${row['cost_usd']:,.2f}" if row["cost_usd"] is not None else ""
+    cost = f", {plain.dollars(row['cost_usd'])}" if row["cost_usd"] is not None else ""
     return f"{row['model']}: {read:,} tokens in{cached}, {row['output_tokens']:,} out{cost}"

@@ -6,7 +6,7 @@ every session from stopping. Not `sessionlog supervise` either, for which an old
 
 from __future__ import annotations
 
-from sessionlog.cli.supervise import command
+from sessionlog.supervisor.command import command
 
 
 def main() -> None:

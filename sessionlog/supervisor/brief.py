@@ -8,9 +8,11 @@ from collections import Counter, deque
 from contextlib import closing
 from typing import Any
 
-from sessionlog import calls, reading, timeline
-from sessionlog.lean import parse_json
-from sessionlog.projects import Place
+from sessionlog.archive import read
+from sessionlog.archive.place import Place
+from sessionlog.fastlib import parse_json
+from sessionlog.session import call as calls
+from sessionlog.session import load
 from sessionlog.supervisor import records
 from sessionlog.supervisor.contract import HookInput
 
@@ -28,7 +30,7 @@ Brief = dict[str, Any]
 def build(place: Place, about: HookInput, iteration: int = 0, limit: int = 0) -> Brief:
     """The brief about a session, at an event of it."""
     payload = records.clean(place, about.payload)
-    with closing(reading.connect(place)) as connection:
+    with closing(read.connect(place)) as connection:
         task, done, answer = _course(connection, about.session_id)
         reviews = _reviews(connection, about.session_id)
     said = payload.get("last_assistant_message")
@@ -69,12 +71,12 @@ def _course(connection: sqlite3.Connection, session_id: str) -> tuple[Brief, Bri
     """The prompts, what was done, and the last answer."""
     first: list[Brief] = []
     last: deque[Brief] = deque(maxlen=LAST_PROMPTS)
-    told: deque[timeline.Entry] = deque(maxlen=CALLS)
+    told: deque[load.Entry] = deque(maxlen=CALLS)
     tools: Counter[str] = Counter()
     files: Counter[str] = Counter()
     prompts = failures = 0
     answer = ""
-    for entry in timeline.entries(connection, session_id):
+    for entry in load.entries(connection, session_id):
         if entry.kind == "prompt" and not entry.agent_id:
             prompts += 1
             (first if len(first) < FIRST_PROMPTS else last).append({"at": entry.at, "prompt": cut(entry.text, PROMPT)})
@@ -97,7 +99,7 @@ def _course(connection: sqlite3.Connection, session_id: str) -> tuple[Brief, Bri
     return task, done, answer
 
 
-def _call(entry: timeline.Entry) -> Brief:
+def _call(entry: load.Entry) -> Brief:
     call = entry.call
     if call is None:
         return {}

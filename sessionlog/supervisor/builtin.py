@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sessionlog import reading
+from sessionlog.archive import lookup
+from sessionlog.archive.place import Place, home_folder
 from sessionlog.errors import SessionlogError
-from sessionlog.lean import parse_json
-from sessionlog.projects import Place, home_folder
+from sessionlog.fastlib import parse_json
 from sessionlog.supervisor import brief as briefs
 from sessionlog.supervisor import claude, rules
 from sessionlog.supervisor.brief import Brief
@@ -19,7 +19,7 @@ TEXTS = ("session_id", "supervisor_id", "event", "archive", "project")
 
 def of_session(places: list[Place], wanted: str) -> Brief:
     """The brief that a reviewer would get if this session were to stop now."""
-    found = reading.find_session(places, wanted)
+    found = lookup.find_session(places, wanted)
     session_id = str(found.session["session_id"])
     payload = {key: found.session[key] for key in ("cwd", "transcript_path", "permission_mode")}
     return briefs.build(found.place, HookInput(session_id, "Stop", session_id, payload))

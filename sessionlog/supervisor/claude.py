@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 
 from sessionlog.errors import SessionlogError
 from sessionlog.supervisor import contract, verdict
 from sessionlog.supervisor.brief import Brief
+from sessionlog.system import children
 
 # The fork has the conversation; of the recorded calls, the last ones are enough.
 CALLS = 60
@@ -39,7 +39,7 @@ ASK = (
 
 def review(brief: Brief, model: str | None = None) -> verdict.Verdict:
     """What Claude says. It is ended with us: it belongs to our process group."""
-    claude = shutil.which("claude")
+    claude = children.program("claude")
     if claude is None:
         raise SessionlogError("claude is not found on the PATH")
     session_id = str(brief["session_id"])

@@ -9,7 +9,7 @@ import json
 import os
 from typing import Any, NamedTuple
 
-from sessionlog import hook
+from sessionlog.record import hook
 
 # 1 and 124 let the session go on as if there were no supervisor; 2 is kept for input that is none.
 SUCCESS, REVIEW_FAILED, BAD_INPUT, TIMED_OUT = 0, 1, 2, 124
@@ -36,7 +36,7 @@ class HookInput(NamedTuple):
     payload: dict[str, Any]
 
 
-class Answer(NamedTuple):
+class HookOutput(NamedTuple):
     """All that the hook says."""
 
     stdout: str
@@ -77,7 +77,7 @@ def event_of(payload: dict[str, Any]) -> str:
     return name if isinstance(name, str) and name else "Stop"
 
 
-def decided(event: str, allow: bool, reason: str) -> Answer:
+def decided(event: str, allow: bool, reason: str) -> HookOutput:
     """A decision, in the form that the event wants."""
     output: dict[str, Any] = {"reason": reason}
     if event == "PreToolUse":
@@ -90,10 +90,10 @@ def decided(event: str, allow: bool, reason: str) -> Answer:
         }
     elif not allow:
         output = {"decision": "block", **output}
-    return Answer(json.dumps(output), "", SUCCESS)
+    return HookOutput(json.dumps(output), "", SUCCESS)
 
 
-def let_through(data: bytes) -> Answer:
+def let_through(data: bytes) -> HookOutput:
     """The answer to an event that is not reviewed because a reviewer caused it; what it holds does not matter."""
     try:
         event = event_of(hook.parse(data))
@@ -102,19 +102,19 @@ def let_through(data: bytes) -> Answer:
     return decided(event, True, "A reviewer's own session is not reviewed.")
 
 
-def invalid(reason: object) -> Answer:
+def invalid(reason: object) -> HookOutput:
     """The input could not be read."""
-    return Answer("", f"failed to parse hook input: {_line(reason)}", BAD_INPUT)
+    return HookOutput("", f"failed to parse hook input: {_line(reason)}", BAD_INPUT)
 
 
-def failed(reason: object) -> Answer:
+def failed(reason: object) -> HookOutput:
     """There is no verdict."""
-    return Answer("", f"supervisor SDK failed: {_line(reason)}", REVIEW_FAILED)
+    return HookOutput("", f"supervisor SDK failed: {_line(reason)}", REVIEW_FAILED)
 
 
-def timed_out() -> Answer:
+def timed_out() -> HookOutput:
     """There is no verdict in time."""
-    return Answer("", "hook execution timeout", TIMED_OUT)
+    return HookOutput("", "hook execution timeout", TIMED_OUT)
 
 
 def _line(reason: object) -> str:

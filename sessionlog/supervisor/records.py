@@ -7,10 +7,12 @@ import time
 from contextlib import closing
 from typing import Any
 
-from sessionlog import archive, projects, spool, trouble
-from sessionlog.event import normalise
-from sessionlog.projects import Place
-from sessionlog.redact import Rules
+from sessionlog.archive import append, spool
+from sessionlog.archive import place as projects
+from sessionlog.archive.event import normalise
+from sessionlog.archive.place import Place
+from sessionlog.record import fallback
+from sessionlog.redact.rules import Rules
 from sessionlog.supervisor.contract import HookInput
 
 REVIEW, DECISION = "SupervisorReview", "SupervisorDecision"
@@ -28,18 +30,18 @@ def begin(place: Place, about: HookInput, reviewer: str, limit: int, wait: float
     at_ms = time.time_ns() // 1_000_000
     payload = clean(place, {**_common(about), "reviewer": reviewer, "max_iterations": limit})
     try:
-        with closing(archive.open_for_writing(place, wait)) as connection:
+        with closing(append.open_for_writing(place, wait)) as connection:
             if projects.waiting_spools(place):  # some of them may be reviews
                 spool.bring_home(place, connection)
             connection.execute("BEGIN IMMEDIATE")
             session_id = normalise(payload, at_ms=at_ms, via=VIA)["session_id"]
             iteration: int = connection.execute(_COUNT, (session_id,)).fetchone()[0] + 1
             record = normalise({**payload, "hook_event_name": REVIEW, "iteration": iteration}, at_ms=at_ms, via=VIA)
-            archive.append(connection, record, at_ms)
+            append.append(connection, record, at_ms)
             connection.execute("COMMIT")
             return iteration
     except Exception as error:
-        raise archive.unavailable(place, error) from error
+        raise append.unavailable(place, error) from error
 
 
 def decide(place: Place, about: HookInput, decision: dict[str, Any], wait: float = LOCK_WAIT) -> str:
@@ -48,12 +50,12 @@ def decide(place: Place, about: HookInput, decision: dict[str, Any], wait: float
     entry: spool.Entry = (time.time_ns() // 1_000_000, VIA, None, None, payload)
     try:
         if projects.waiting_spools(place):
-            return trouble.queue(place, entry)
+            return fallback.queue(place, entry)
         try:
-            with closing(archive.open_for_writing(place, wait)) as connection:
+            with closing(append.open_for_writing(place, wait)) as connection:
                 spool.store(connection, entry)
         except Exception as error:
-            return trouble.spool_it(place, entry, error)
+            return fallback.spool_it(place, entry, error)
     except Exception as error:
         return f"the decision was not recorded: {error}"
     return ""

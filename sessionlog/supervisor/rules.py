@@ -8,11 +8,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sessionlog import read_only, reading
+from sessionlog.archive import read, readonly
+from sessionlog.archive.place import Place
 from sessionlog.errors import SessionlogError
-from sessionlog.projects import Place
 from sessionlog.supervisor.verdict import Verdict
-from sessionlog.terminal import one_line
+from sessionlog.text.plain import one_line
 
 DEFAULT = Path(__file__).with_name("rules.yml")
 
@@ -35,7 +35,7 @@ class Rule(NamedTuple):
 
 def load(path: Path | None = None) -> list[Rule]:
     """The rules in a file, else those that come with sessionlog."""
-    import yaml  # comes with Datasette
+    import yaml
 
     file = path or DEFAULT
     try:
@@ -51,9 +51,9 @@ def load(path: Path | None = None) -> list[Rule]:
 def judge(place: Place, session_id: str, event: str, rules: list[Rule], earlier: list[str]) -> Verdict:
     """What the rules say of a session; `earlier` is what they said since the last prompt."""
     kind = event if event == "PreToolUse" else "Stop"
-    with closing(reading.connect(place)) as connection:
+    with closing(read.connect(place)) as connection:
         connection.create_function("regexp", 2, _regexp, deterministic=True)
-        read_only.guard(connection)
+        readonly.guard(connection)
         found = [
             (rule, line) for rule in rules if kind in rule.events for line in _reasons(connection, rule, session_id)
         ]

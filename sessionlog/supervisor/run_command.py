@@ -72,8 +72,9 @@ def _collect(process: subprocess.Popen[bytes], deadline: float) -> tuple[bytes, 
             left = deadline - time.monotonic()
             if left <= 0:
                 raise TimedOut
+            ended = process.poll() is not None  # before looking: what it said last is in the pipe by then
             ready = selector.select(min(left, PULSE))
-            if not ready and process.poll() is not None:
+            if not ready and ended:
                 break
             for key, _ in ready:
                 chunk = os.read(key.fd, CHUNK)

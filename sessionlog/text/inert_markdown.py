@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from sessionlog import terminal
+from sessionlog.text import plain
 
 # Links that a click may follow; everything else is text.
 SAFE_LINK = re.compile(r"(?:https?://|mailto:)[^\s<>\"'`\\]+", re.IGNORECASE)
@@ -20,7 +20,7 @@ _URL = re.compile(r"https?://[^\s<>\"'`\\\x00-\x1f]*[^\s<>\"'`\\.,;:!?)\]}\x00-\
 
 def escaped(text: str) -> str:
     """Plain text, in lines as it came. A zero-width space after @ and # keeps GitHub from notifying people."""
-    safe = terminal.safe(text)
+    safe = plain.safe(text)
     pieces, end = [], 0
     for match in _URL.finditer(safe):
         pieces += [_escaped_words(safe[end : match.start()]), f"<{match[0]}>"]
@@ -46,7 +46,7 @@ def quoted(text: str) -> str:
 
 def fenced(text: str, language: str = "text") -> str:
     """A block of code whose fence is longer than any inside it."""
-    safe = terminal.safe(text)
+    safe = plain.safe(text)
     longest = max((len(run) for run in re.findall(r"`{3,}", safe)), default=2)
     fence = "`" * (longest + 1)
     return f"{fence}{language}\n{safe}\n{fence}"
@@ -54,7 +54,7 @@ def fenced(text: str, language: str = "text") -> str:
 
 def code(text: str, width: int = 160) -> str:
     """A piece of code within a line."""
-    flat = terminal.one_line(text, width)
+    flat = plain.one_line(text, width)
     if not flat:
         return ""
     fence = "`" * (max((len(run) for run in re.findall(r"`+", flat)), default=0) + 1)
@@ -68,7 +68,7 @@ def markdown(text: str) -> str:
         return fenced(text)
     from markdown_it.tree import SyntaxTreeNode
 
-    return _blocks(SyntaxTreeNode(parser().parse(terminal.safe(text))).children)
+    return _blocks(SyntaxTreeNode(parser().parse(plain.safe(text))).children)
 
 
 def parser() -> Any:

@@ -7,10 +7,12 @@ import os
 import zlib
 from hashlib import blake2b
 
-from sessionlog.lean import encode_json, parse_json
-from sessionlog.redact import Rules
-from sessionlog.transcripts import files
-from sessionlog.transcripts.entries import Reader
+from sessionlog.agents.claude_code import transcript_files
+from sessionlog.agents.claude_code.transcript_lines import Reader
+from sessionlog.errors import SessionlogError
+from sessionlog.fastlib import encode_json, parse_json
+from sessionlog.redact.rules import Rules
+from sessionlog.system.files import open_regular
 
 try:
     from orjson import loads as fast_parse
@@ -28,6 +30,14 @@ else:
 CHUNK = 3 << 19
 # A file that is no sequence of lines is one chunk up to this size: a private key must not be cut in two.
 WHOLE = 64 << 20
+# A longer line is archived as it is, in pieces, and not understood.
+LONGEST_LINE = 64 << 20
+PIECE = 16 << 20
+
+# What a chunk may be when it is unpacked: this much, or so many times its size. zlib packs 1000 zeros into a byte, so
+# that a small archive of somebody else's could fill the memory.
+LARGEST = 80 << 20
+RATIO = 20
 
 # Level 2 is the fastest of all; 3 saves a seventh for 40 % more time, 6 a quarter for four times as much.
 LEVEL = 2
@@ -49,6 +59,11 @@ class Span(NamedTuple):
     length: int
     # Of the history of all prompts, only the lines of these projects.
     only: "frozenset[str] | None" = None
+    is_piece: bool = False  # of a line that is too long
+
+
+class Unreadable(SessionlogError):
+    """A chunk is damaged, or too large when it is unpacked. It stays in the archive as it is."""
 
 
 class Skip(NamedTuple):
@@ -76,21 +91,29 @@ class Digest(NamedTuple):
 
 
 def spans(
-    source: files.Source, offset: int, size: int, only: "frozenset[str] | None" = None, to_the_end: bool = False
+    source: transcript_files.Source,
+    offset: int,
+    size: int,
+    only: "frozenset[str] | None" = None,
+    to_the_end: bool = False,
 ) -> "Iterator[Span]":
     """Cut a file from `offset` to `size` into chunks; a last line that is not whole is left for another time.
 
     `to_the_end` takes that line too: its writer died, and nobody will finish it.
     """
-    chunk = CHUNK if source.kind in files.LINE_KINDS else WHOLE
+    chunk = CHUNK if source.kind in transcript_files.LINE_KINDS else WHOLE
     head = (source.path, source.kind, source.session_id or "", source.agent_id)
-    with open(source.path, "rb") as file:
+    with open(open_regular(source.path), "rb") as file:
         while offset < size:
-            end = min(offset + chunk, size)
-            if end < size or (source.kind in files.LINE_KINDS and not to_the_end):
+            end, is_piece = min(offset + chunk, size), False
+            if end < size or (source.kind in transcript_files.LINE_KINDS and not to_the_end):
                 end = _line_end(file, offset, end, size)
+                if end <= offset and size - offset > LONGEST_LINE:
+                    end, is_piece = offset + PIECE, True
+                elif end <= offset and to_the_end:
+                    end = size
             if end > offset:
-                yield Span(*head, offset, end - offset, only)
+                yield Span(*head, offset, end - offset, only, is_piece)
             if end <= offset or end >= size:
                 break
             offset = end
@@ -101,9 +124,34 @@ def hash_of(data: bytes) -> bytes:
     return blake2b(data, digest_size=16).digest()
 
 
+def holds(path: str, offset: int, length: int, wanted: bytes) -> bool:
+    """Whether these bytes of a file have this hash."""
+    found = blake2b(digest_size=16)
+    with open(open_regular(path), "rb") as file:
+        file.seek(offset)
+        while length > 0 and (block := file.read(min(length, 1 << 20))):
+            found.update(block)
+            length -= len(block)
+    return found.digest() == wanted
+
+
+def unpack(packed: "Any") -> bytes:
+    """The bytes of a chunk. Raises Unreadable."""
+    try:
+        unpacker = zlib.decompressobj()
+        data = unpacker.decompress(packed, max(LARGEST, RATIO * len(packed)))
+    except (zlib.error, TypeError) as error:
+        raise Unreadable(f"a part of an archived transcript is damaged ({error})") from None
+    if unpacker.unconsumed_tail:
+        raise Unreadable(f"a part of an archived transcript is larger than {len(data):,} bytes when it is unpacked")
+    if not unpacker.eof:
+        raise Unreadable("a part of an archived transcript is damaged (it ends too early)")
+    return data
+
+
 def read(path: str, offset: int, length: int) -> bytes:
     """Bytes of a file, fewer if it has become shorter."""
-    with open(path, "rb") as file:
+    with open(open_regular(path), "rb") as file:
         file.seek(offset)
         return file.read(length)
 
@@ -111,11 +159,13 @@ def read(path: str, offset: int, length: int) -> bytes:
 def digest(span: Span, rules: "Rules | None") -> Digest:
     """Read a stretch of a file and make it ready; without rules, its secrets stay in it."""
     data = read(span.path, span.offset, span.length)
-    if len(data) < span.length and span.kind in files.LINE_KINDS:  # the file shrank since it was looked at
+    if len(data) < span.length and span.kind in transcript_files.LINE_KINDS:  # the file shrank since it was looked at
         data = data[: data.rfind(b"\n") + 1]
     fingerprint = hash_of(data)
     reader = Reader(span.session_id, span.agent_id)
-    if span.kind in files.LINE_KINDS:
+    if span.is_piece:
+        stored, skips, agent, ends = _piece(data, span, rules)
+    elif span.kind in transcript_files.LINE_KINDS:
         stored = clean_lines(data, rules) if rules else data
         lines = stored.split(b"\n")
         if span.only is not None:
@@ -140,6 +190,17 @@ def digest(span: Span, rules: "Rules | None") -> Digest:
         agent,
         skips,
     )
+
+
+def _piece(data: bytes, span: Span, rules: "Rules | None") -> "tuple[bytes, list[Skip], None, int]":
+    """A part of a line that is too long. Of the history, nobody can tell which project such a line belongs to."""
+    stored = b"" if span.only is not None else data
+    suspects = rules.suspects(stored) if rules else ()
+    if rules and suspects:
+        text = rules.clean_text(stored.decode("utf-8", "surrogateescape"), suspects)
+        stored = text.encode("utf-8", "surrogateescape")
+    reason = f"a line of more than {LONGEST_LINE >> 20} MB: archived as it is, and not understood"
+    return stored, [Skip(span.path, 0, reason)], None, data.count(b"\n")
 
 
 def parse(line: bytes) -> "Any":
@@ -190,7 +251,7 @@ def understand(lines: "list[bytes]", span: Span, reader: Reader) -> "list[Skip]"
             entry = parse(line)
             if not isinstance(entry, dict):
                 raise ValueError(f"a JSON {type(entry).__name__}, not an object")
-            if span.kind != files.JOURNAL:
+            if span.kind != transcript_files.JOURNAL:
                 read(entry, number)
         except Exception as error:  # whatever one line holds, the others are imported
             skips.append(Skip(span.path, number, f"{error}"[:200]))
@@ -228,7 +289,7 @@ def clean_lines(data: bytes, rules: Rules) -> bytes:
 
 def _read_whole(data: bytes, span: Span, reader: Reader) -> "dict[str, Any] | None":
     """What the small files beside a transcript say; the fields of a sub-agent, if it is one's."""
-    if span.kind == files.TOOL_RESULT:
+    if span.kind == transcript_files.TOOL_RESULT:
         return None
     try:
         value = parse(data)
@@ -236,7 +297,7 @@ def _read_whole(data: bytes, span: Span, reader: Reader) -> "dict[str, Any] | No
         return None
     if not isinstance(value, dict):
         return None
-    if span.kind == files.AGENT_META:
+    if span.kind == transcript_files.AGENT_META:
         return {key: field for key, field in value.items() if isinstance(field, str)}
     if os.path.basename(span.path) == "custom-title.json" and isinstance(value.get("customTitle"), str):
         reader.facts[span.session_id] = {"custom_title": value["customTitle"]}
@@ -259,13 +320,15 @@ def _changes(before: "Any", after: "Any") -> "Iterator[tuple[str, str]]":
 
 
 def _line_end(file: "BinaryIO", start: int, end: int, size: int) -> int:
-    """The end of the line that `end` lies in; of the line before it when that one is not whole yet."""
+    """The end of the line that `end` lies in; of the line before it when that one is too long, or not whole yet."""
     file.seek(end - 1)
     block = file.read(1)
     position = end
     while block != b"\n":
         if position >= size:
             return _last_whole_line(file, start, size)
+        if position - end > LONGEST_LINE:
+            return _last_newline(file, start, end)
         block = file.read(min(1 << 16, size - position))
         if not block:
             return _last_whole_line(file, start, position)
@@ -278,18 +341,25 @@ def _line_end(file: "BinaryIO", start: int, end: int, size: int) -> int:
 
 def _last_whole_line(file: "BinaryIO", start: int, end: int) -> int:
     """The end of the last line between these two that is whole: ended, or JSON as it stands."""
-    position = end
-    while position > start:
-        step = min(1 << 20, position - start)
-        file.seek(position - step)
-        found = file.read(step).rfind(b"\n")
-        if found >= 0:
-            position = position - step + found + 1
-            break
-        position -= step
+    position = _last_newline(file, start, end)
+    if end - position > LONGEST_LINE:
+        return position
     file.seek(position)
     rest = file.read(end - position)
     try:
         return end if rest and isinstance(parse(rest), dict) else position
     except ValueError:
         return position
+
+
+def _last_newline(file: "BinaryIO", start: int, end: int) -> int:
+    """Behind the last newline between these two; the start if there is none."""
+    position = end
+    while position > start:
+        step = min(1 << 20, position - start)
+        file.seek(position - step)
+        found = file.read(step).rfind(b"\n")
+        if found >= 0:
+            return position - step + found + 1
+        position -= step
+    return position

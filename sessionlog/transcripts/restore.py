@@ -7,13 +7,15 @@ import sqlite3
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from sessionlog.agents.claude_code import transcript_files
 from sessionlog.errors import SessionlogError
-from sessionlog.locks import open_private
-from sessionlog.transcripts import files, store
+from sessionlog.system import atomic
+from sessionlog.system.files import open_regular
+from sessionlog.transcripts import chunks, store
 
 
 class Restored(NamedTuple):
-    """A file, and what became of it: restored, there already, in the way."""
+    """A file, and what became of it: restored, there already, in the way, unreadable."""
 
     path: str
     bytes: int
@@ -28,7 +30,7 @@ def restore(
 
     The files get the time of now: with the one they had, Claude Code would delete them again at its next start.
     """
-    folder = os.path.abspath(to) if to else os.path.join(files.config_folder(), "projects")
+    folder = os.path.abspath(to) if to else os.path.join(transcript_files.config_folder(), "projects")
     done = [
         _restore(connection, transcript_id, replacements, os.path.join(folder, *_safe_parts(name)), dry_run)
         for transcript_id, name, replacements in store.of_session(connection, session_id)
@@ -43,7 +45,10 @@ def restore(
 def _restore(
     connection: sqlite3.Connection, transcript_id: int, replacements: int, path: str, dry_run: bool
 ) -> Restored:
-    size = sum(map(len, store.content(connection, transcript_id)))
+    try:
+        size = sum(map(len, store.content(connection, transcript_id)))
+    except chunks.Unreadable:
+        return Restored(path, 0, replacements, "unreadable")
     if os.path.lexists(path):
         state = "there already" if _is_same(path, store.content(connection, transcript_id)) else "in the way"
     elif dry_run:
@@ -57,21 +62,12 @@ def _restore(
 def _write(path: str, content: Iterable[bytes]) -> None:
     """Under another name first: a file that is half there must never look like a transcript."""
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    draft = f"{path}.{os.urandom(4).hex()}.restoring"
-    try:
-        with open(open_private(draft, os.O_EXCL), "wb") as file:
-            file.writelines(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.link(draft, path)  # fails where another file has appeared meanwhile
-    finally:
-        if os.path.exists(draft):
-            os.unlink(draft)
+    atomic.write(path, content, overwrite=False)
 
 
 def _is_same(path: str, content: Iterable[bytes]) -> bool:
     try:
-        with open(path, "rb") as file:
+        with open(open_regular(path), "rb") as file:
             return all(file.read(len(piece)) == piece for piece in content) and not file.read(1)
     except OSError:
         return False

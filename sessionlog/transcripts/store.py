@@ -2,18 +2,18 @@
 
 import sqlite3
 import time
-import zlib
 
-from sessionlog import archive
-from sessionlog.lean import encode_json, utc_text
-from sessionlog.transcripts import chunks, entries, files
+from sessionlog.agents.claude_code import transcript_files, transcript_lines
+from sessionlog.archive import append
+from sessionlog.fastlib import encode_json, utc_text
+from sessionlog.transcripts import chunks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any, NamedTuple
 
-    from sessionlog.projects import Place
+    from sessionlog.archive.place import Place
 else:
     from typing import NamedTuple
 
@@ -34,7 +34,6 @@ FACT_COLUMNS = (
     "client_cost_usd",
     "client_usage",
 )
-EDITING_TOOLS = "('Edit', 'MultiEdit', 'NotebookEdit', 'Write')"
 
 
 class Known(NamedTuple):
@@ -69,7 +68,7 @@ WHERE t.generation = (SELECT max(generation) FROM transcripts AS newer WHERE new
 
 def open_archive(place: "Place") -> sqlite3.Connection:
     """A connection for an import: patient, and with a cache for big transactions."""
-    connection = archive.open_for_writing(place, LOCK_WAIT)
+    connection = append.open_for_writing(place, LOCK_WAIT)
     connection.execute("PRAGMA cache_size = -32000")
     # Pages of indexes change with every chunk: written back once in 32 MB of log instead of once in 4.
     connection.execute("PRAGMA wal_autocheckpoint = 8000")
@@ -87,14 +86,14 @@ def still_holds(connection: sqlite3.Connection, known: Known, path: str, every_b
         "SELECT offset, length, hash FROM transcript_chunks WHERE transcript_id = ? AND (? OR sequence IN (0, ?))",
         (known.id, every_byte, known.last_sequence),
     )
-    return all(chunks.hash_of(chunks.read(path, offset, length)) == wanted for offset, length, wanted in rows)
+    return all(chunks.holds(path, offset, length, wanted) for offset, length, wanted in rows)
 
 
 def content(connection: sqlite3.Connection, transcript_id: int) -> "Iterator[bytes]":
     """The bytes of a transcript as they are archived, piece by piece."""
     query = "SELECT data FROM transcript_chunks WHERE transcript_id = ? ORDER BY sequence"
     for (data,) in _tuples(connection, query, transcript_id):
-        yield zlib.decompress(data)
+        yield chunks.unpack(data)
 
 
 def of_session(connection: sqlite3.Connection, session_id: str) -> "list[tuple[int, str, int]]":
@@ -110,12 +109,12 @@ def of_session(connection: sqlite3.Connection, session_id: str) -> "list[tuple[i
 def entry(connection: sqlite3.Connection, message_id: int) -> "Any":
     """The whole entry that a message is a part of, as it stands in the transcript."""
     query = (
-        "SELECT m.line, c.first_line, c.data FROM messages AS m JOIN transcript_chunks AS c "
+        "SELECT m.line, c.first_line, c.data FROM transcript_parts AS m JOIN transcript_chunks AS c "
         "ON c.transcript_id = m.transcript_id AND m.line BETWEEN c.first_line AND c.first_line + c.lines "
         "WHERE m.id = ? ORDER BY c.sequence DESC LIMIT 1"
     )
     line, first_line, data = next(_tuples(connection, query, message_id))
-    return chunks.parse(zlib.decompress(data).split(b"\n")[line - first_line])
+    return chunks.parse(chunks.unpack(data).split(b"\n")[line - first_line])
 
 
 def _tuples(connection: sqlite3.Connection, query: str, *parameters: object) -> "Iterator[Any]":
@@ -133,7 +132,12 @@ class Writer:
     """
 
     def __init__(
-        self, connection: sqlite3.Connection, source: files.Source, known: "Known | None", renew: bool, status: "Any"
+        self,
+        connection: sqlite3.Connection,
+        source: transcript_files.Source,
+        known: "Known | None",
+        renew: bool,
+        status: "Any",
     ) -> None:
         self.connection = connection
         self.source = source
@@ -175,9 +179,10 @@ class Writer:
                 ),
             )
             # The digest counts its lines from 0, as it was made before it was known how many come first.
-            values = f"{self.id}, ? + {self.first_line}, {', '.join('?' * (len(entries.COLUMNS) - 1))}"
+            values = f"{self.id}, ? + {self.first_line}, {', '.join('?' * (len(transcript_lines.COLUMNS) - 1))}"
             done = connection.executemany(
-                f"INSERT OR IGNORE INTO messages (transcript_id, {', '.join(entries.COLUMNS)}) VALUES ({values})",
+                f"INSERT OR IGNORE INTO transcript_parts (transcript_id, {', '.join(transcript_lines.COLUMNS)}) "
+                f"VALUES ({values})",
                 digest.messages,
             )
             self.new_messages = done.rowcount
@@ -259,19 +264,19 @@ class Writer:
     def _write_agent(self, meta: "dict[str, Any]") -> None:
         fields = ("agentType", "description", "toolUseId", "parentAgentId", "model")
         self.connection.execute(
-            "REPLACE INTO agents VALUES (?, ?, ?, ?, ?, ?, ?)",
+            "REPLACE INTO subagent_facts VALUES (?, ?, ?, ?, ?, ?, ?)",
             (self.source.session_id, self.source.agent_id, *map(meta.get, fields)),
         )
 
 
 ADD_USAGE = f"""
-INSERT INTO api_messages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO model_answers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (message_id, request_id) DO UPDATE SET
     session_id = iif(is_copy > excluded.is_copy, excluded.session_id, session_id),
     agent_id = iif(is_copy > excluded.is_copy, excluded.agent_id, agent_id),
     is_copy = min(is_copy, excluded.is_copy),
     at = min(coalesce(at, excluded.at), coalesce(excluded.at, at)),
-    {", ".join(f"{column} = max({column}, excluded.{column})" for column in entries.TOKENS)}
+    {", ".join(f"{column} = max({column}, excluded.{column})" for column in transcript_lines.TOKENS)}
 """
 
 # What a session is known by already stays; its time grows.
@@ -288,17 +293,17 @@ INSERT INTO sessions (session_id, started_at, last_at, model, cwd, transcript_pa
 {WIDEN_SESSION}
 """
 
-_COUNT = f"""
+_COUNT = """
 UPDATE session_facts SET (first_at, last_at, messages, prompts, tool_calls, edits, failures, compactions) = (
     SELECT
         min(at), max(at), count(*),
         ifnull(sum(kind = 'prompt' AND agent_id IS NULL), 0),
         ifnull(sum(kind = 'tool_use'), 0),
-        ifnull(sum(kind = 'tool_use' AND tool_name IN {EDITING_TOOLS}), 0),
-        ifnull(sum(kind = 'tool_result' AND is_error), 0),
+        ifnull(sum(kind = 'tool_use' AND action IN ('edit', 'write')), 0),
+        ifnull(sum(outcome IS 'failed'), 0),
         ifnull(sum(kind = 'compact_boundary'), 0)
-    FROM messages
-    WHERE messages.session_id = session_facts.session_id AND type <> 'history'
+    FROM transcript_parts
+    WHERE transcript_parts.session_id = session_facts.session_id AND type <> 'history'
 )
 WHERE session_id = ?
 """

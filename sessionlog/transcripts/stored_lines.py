@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import zlib
 from typing import Any
 
 from sessionlog.transcripts import chunks
@@ -21,7 +20,7 @@ class Lines:
     def block(self, message_id: int) -> tuple[dict[str, Any] | None, Any]:
         """The tool_use or tool_result block that a message is, and the result as the client structured it."""
         found = self._connection.execute(
-            "SELECT m.line, m.tool_use_id, c.transcript_id, c.sequence, c.first_line FROM messages AS m "
+            "SELECT m.line, m.tool_use_id, c.transcript_id, c.sequence, c.first_line FROM transcript_parts AS m "
             "JOIN transcript_chunks AS c ON c.transcript_id = m.transcript_id "
             "AND m.line >= c.first_line AND m.line < c.first_line + c.lines "
             "WHERE m.id = ? LIMIT 1",
@@ -50,5 +49,8 @@ class Lines:
             ).fetchone()
             while len(self._chunks) >= self.KEPT:
                 del self._chunks[next(iter(self._chunks))]
-            self._chunks[key] = zlib.decompress(row["data"]).split(b"\n")
+            try:
+                self._chunks[key] = chunks.unpack(row["data"]).split(b"\n")
+            except chunks.Unreadable:  # what the row itself holds is all there is to show
+                self._chunks[key] = []
         return self._chunks[key]

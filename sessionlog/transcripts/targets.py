@@ -6,12 +6,15 @@ import os
 import sqlite3
 from collections.abc import Iterator
 
-from sessionlog import projects, read_only, reading
-from sessionlog.projects import Place
-from sessionlog.transcripts import chunks, files, store
+from sessionlog.agents.claude_code import transcript_files
+from sessionlog.archive import place as projects
+from sessionlog.archive import read, readonly, whose
+from sessionlog.archive.place import Place
+from sessionlog.system.files import open_regular
+from sessionlog.transcripts import chunks, store
 
 
-class Homes:
+class Targets:
     """The archives of all projects during one import, or the one that is given."""
 
     def __init__(self, only: Place | None = None) -> None:
@@ -20,12 +23,12 @@ class Homes:
         self._of_session: dict[str, Place] = {}
         self._known: dict[str, dict[str, tuple[Place, store.Known]]] = {}
         self._by_name: dict[tuple[str, str], store.Known] = {}
-        for place in [only] if only else reading.all_places():
+        for place in [only] if only else read.all_places():
             for known in _known(place):
                 self._known.setdefault(known.file, {})[place.db] = (place, known)
                 self._by_name[place.db, _below_project(known.name)] = known
 
-    def __enter__(self) -> Homes:
+    def __enter__(self) -> Targets:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -43,33 +46,37 @@ class Homes:
         found = self._known.get(path, {})
         return found.get(place.db) if place else next(iter(found.values()), None)
 
-    def moved(self, source: files.Source, place: Place) -> tuple[Place, store.Known] | None:
+    def moved(self, source: transcript_files.Source, place: Place) -> tuple[Place, store.Known] | None:
         """A transcript that is gone from where it was, and may be this file: Claude Code renamed the folder."""
         known = self._by_name.get((place.db, _below_project(source.name)))
-        if source.kind == files.HISTORY or known is None or os.path.exists(known.file):
+        if source.kind == transcript_files.HISTORY or known is None or os.path.exists(known.file):
             return None
         return place, known
 
-    def of(self, source: files.Source) -> Place:
+    def place_for(self, source: transcript_files.Source) -> Place:
         """The archive for a file: that of its session, by where its entries say that they were written."""
         if self._only:
             return self._only
         session_id = source.session_id or ""
         if session_id not in self._of_session:
-            cwd = files.relocated_to(source.main_path) or files.peek(source.main_path)[1] or files.peek(source.path)[1]
-            self._of_session[session_id] = self._of_folder(cwd or files.decoded_folder(source), session_id)
+            cwd = (
+                transcript_files.relocated_to(source.main_path)
+                or transcript_files.peek(source.main_path)[1]
+                or transcript_files.peek(source.path)[1]
+            )
+            self._of_session[session_id] = self._of_folder(cwd or transcript_files.decoded_folder(source), session_id)
         return self._of_session[session_id]
 
     def of_history(self, path: str) -> Iterator[tuple[Place, frozenset[str]]]:
         """The archives that the lines of the history belong to, each with its projects as the lines name them."""
         folders: set[str] = set()
-        with open(path, "rb") as file:
-            for line in file:
+        with open(open_regular(path), "rb") as file:
+            for line in iter(lambda: file.readline(chunks.LONGEST_LINE), b""):
                 try:
                     entry = chunks.parse(line)
                 except ValueError:
                     continue
-                if isinstance(entry, dict) and isinstance(entry.get("project"), str):
+                if isinstance(entry, dict) and projects.is_path(entry.get("project")):
                     folders.add(entry["project"])
         by_db: dict[str, tuple[Place, set[str]]] = {}
         for folder in sorted(folders):
@@ -85,10 +92,10 @@ class Homes:
         """
         start = os.path.realpath(cwd)
         for folder in projects.ancestors(start):
-            place = projects.place(projects.main_checkout(folder, os.path.realpath))
+            place = whose.place(projects.main_checkout(folder, os.path.realpath))
             if session_id and os.path.exists(place.db) and _has_session(place, session_id):
                 return place
-        return projects.place(projects.of_folder(start, os.path.realpath))
+        return whose.place(projects.of_folder(start, os.path.realpath))
 
 
 def _known(place: Place) -> list[store.Known]:
@@ -114,7 +121,7 @@ def _has_session(place: Place, session_id: str) -> bool:
 
 
 def _read_only(place: Place) -> sqlite3.Connection:
-    return sqlite3.connect(read_only.uri(place.db), uri=True, timeout=5)
+    return sqlite3.connect(readonly.uri(place.db), uri=True, timeout=5)
 
 
 def _below_project(name: str) -> str:

@@ -6,7 +6,7 @@ import re
 
 from markupsafe import Markup, escape
 
-from sessionlog import terminal
+from sessionlog.text import plain
 
 NAMES = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
 
@@ -25,7 +25,7 @@ def html(text: str) -> Markup:
 
 
 def _piece(text: str, names: str) -> str:
-    shown = escape(terminal.safe(text))
+    shown = escape(plain.safe(text))
     return f'<span class="{names}">{shown}</span>' if names and text else str(shown)
 
 

@@ -12,9 +12,11 @@ from weakref import WeakKeyDictionary
 
 from datasette.utils.asgi import NotFound
 
-from sessionlog import migrate, read_only, reading, stats
-from sessionlog.digest.listing import Source
-from sessionlog.projects import Place
+from sessionlog.archive import migrate, readonly
+from sessionlog.archive import read as reading
+from sessionlog.archive.place import Place
+from sessionlog.ask.rollup import stats
+from sessionlog.ask.rollup.sessions import Source
 
 T = TypeVar("T")
 
@@ -42,7 +44,7 @@ def look_again(datasette: Any) -> None:
         _finders[datasette]()
 
 
-def of(datasette: Any) -> dict[str, Archive]:
+def find(datasette: Any) -> dict[str, Archive]:
     """All archives, by the name of their database."""
     known = _known.setdefault(datasette, {})
     for name, database in list(datasette.databases.items()):
@@ -58,7 +60,7 @@ def of(datasette: Any) -> dict[str, Archive]:
 
 def named(datasette: Any, name: str) -> Archive:
     """The archive of this name, or a page that says there is none."""
-    found = of(datasette).get(name)
+    found = find(datasette).get(name)
     if found is None:
         raise NotFound(f"There is no archive called {name}.")
     return found
@@ -67,7 +69,7 @@ def named(datasette: Any, name: str) -> Archive:
 def chosen(datasette: Any, names: Iterable[str]) -> list[Archive]:
     """The archives of these names; all of them, if none is named."""
     wanted = [name for name in names if name]
-    return [named(datasette, name) for name in wanted] if wanted else list(of(datasette).values())
+    return [named(datasette, name) for name in wanted] if wanted else list(find(datasette).values())
 
 
 def relative(archive: Archive, path: str) -> str:
@@ -105,7 +107,7 @@ async def count(found: Iterable[Archive], question: Callable[[stats.Counted, lis
 
 def is_archive(path: str) -> bool:
     try:
-        with closing(sqlite3.connect(read_only.uri(path), uri=True)) as connection:
+        with closing(sqlite3.connect(readonly.uri(path), uri=True)) as connection:
             return bool(connection.execute("PRAGMA application_id").fetchone()[0] == migrate.APPLICATION_ID)
     except sqlite3.Error:
         return False

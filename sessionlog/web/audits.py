@@ -13,10 +13,13 @@ from urllib.parse import urlencode
 
 from datasette.utils.asgi import NotFound, Response
 
-from sessionlog import audit, metadata, when
+from sessionlog import times as when
+from sessionlog.archive import describe
+from sessionlog.archive.time_limit import TookTooLong
+from sessionlog.ask import audit
 from sessionlog.errors import SessionlogError
-from sessionlog.patience import TookTooLong
-from sessionlog.web import archives, later, pages
+from sessionlog.web import archives, background
+from sessionlog.web import page as pages
 from sessionlog.web.archives import Archive
 
 SHOWN = 500
@@ -43,7 +46,7 @@ class Asked(NamedTuple):
     chosen: list[Archive]
 
 
-class Answer(NamedTuple):
+class AuditTable(NamedTuple):
     """Rows to show: each with its archive and the moment that it is about."""
 
     rows: list[tuple[Archive, audit.Row, str]]
@@ -65,7 +68,7 @@ async def page(datasette: Any, request: Any) -> Response:
     """The questions."""
     asked = _asked(datasette, request)
     groups = itertools.groupby(
-        sorted(metadata.queries().values(), key=lambda query: _GROUPS.index(query.group)), lambda query: query.group
+        sorted(describe.queries().values(), key=lambda query: _GROUPS.index(query.group)), lambda query: query.group
     )
     return await pages.render(
         datasette,
@@ -91,7 +94,7 @@ async def counts(datasette: Any, request: Any) -> Response:
     asked = _asked(datasette, request)
     places = [archive.place for archive in asked.chosen]
     found = await asyncio.to_thread(audit.counts, places, asked.since_at)
-    findings = {name: query.finding for name, query in metadata.queries().items()}
+    findings = {name: query.finding for name, query in describe.queries().items()}
     body = {name: {"rows": number, "finding": findings[name]} for name, number in found.items()}
     return pages.response(json.dumps(body), content_type="application/json; charset=utf-8")
 
@@ -101,7 +104,7 @@ async def answer(datasette: Any, request: Any) -> Response:
     query = _query(request)
     asked = _asked(datasette, request)
     problem, found = "", None
-    job = await later.ask(("audit", query.name, *asked[:3]), lambda tell: _answer(query, asked))
+    job = await background.ask(("audit", query.name, *asked[:3]), lambda tell: _answer(query, asked))
     if job.is_done:
         try:
             found = job.result
@@ -143,7 +146,7 @@ async def download(datasette: Any, request: Any) -> Response:
     return response
 
 
-def _query(request: Any) -> metadata.Query:
+def _query(request: Any) -> describe.Query:
     try:
         return audit.find(request.url_vars["name"])
     except SessionlogError as error:
@@ -167,12 +170,12 @@ def _frame(asked: Asked) -> dict[str, Any]:
     return {"project": asked.project, "since": asked.since, "times": times, "given": _given(asked)}
 
 
-def _editor(archive: Archive, query: metadata.Query, asked: Asked) -> str:
+def _editor(archive: Archive, query: describe.Query, asked: Asked) -> str:
     """Where Datasette shows the SQL, ready to be changed."""
     return f"/{archive.name}?{urlencode({'sql': query.sql, 'since': asked.since_at})}"
 
 
-def _answer(query: metadata.Query, asked: Asked) -> Answer:
+def _answer(query: describe.Query, asked: Asked) -> AuditTable:
     found: list[tuple[Archive, audit.Row]] = []
     for archive in asked.chosen:
         found += [(archive, row) for row in audit.ask_all([archive.place], query, asked.since_at, SECONDS)]
@@ -187,7 +190,7 @@ def _answer(query: metadata.Query, asked: Asked) -> Answer:
     numeric = {
         name for name in columns if all(row[name] is None or isinstance(row[name], (int, float)) for _, row in shown)
     }
-    return Answer(_with_moments(shown), columns, numeric, len(found))
+    return AuditTable(_with_moments(shown), columns, numeric, len(found))
 
 
 def _with_moments(rows: list[tuple[Archive, audit.Row]]) -> list[tuple[Archive, audit.Row, str]]:
@@ -210,7 +213,7 @@ def _moment(connection: sqlite3.Connection, row: audit.Row) -> str:
     session_id, call, at = (row.get(name) for name in ("session_id", "tool_use_id", "at"))
     if not session_id:
         return ""
-    for table in ("events", "messages"):
+    for table in ("events", "transcript_parts"):
         for column, value in (("tool_use_id", call), ("at", at)):
             # The unary plus keeps SQLite from going through the session for a call.
             same = "+session_id" if column == "tool_use_id" else "session_id"

@@ -14,7 +14,7 @@ import pygal
 import pygal.style
 from markupsafe import Markup
 
-from sessionlog.web import words
+from sessionlog.text import plain
 
 # In units of the drawing, which is as wide as half a page; on a phone it is a little smaller, and its letters are not.
 WIDTH, HEIGHT = 520, 210
@@ -45,8 +45,8 @@ class Series(NamedTuple):
 
 
 FORMS: dict[str, Callable[[float], str]] = {
-    "number": words.short,
-    "dollars": lambda value: f"${words.short(round(value, 2))}",
+    "number": plain.amount,
+    "dollars": lambda value: f"${plain.amount(round(value, 2))}",
     "percent": lambda value: f"{value:g}%",
 }
 

@@ -9,10 +9,12 @@ from typing import Any, NamedTuple
 
 from datasette.utils.asgi import Response
 
-from sessionlog import digest, stats, when
-from sessionlog.digest import listing
+from sessionlog import times
+from sessionlog.ask.rollup import open as rollup
+from sessionlog.ask.rollup import sessions, stats
 from sessionlog.errors import SessionlogError
-from sessionlog.web import archives, charts, pages, words
+from sessionlog.web import archives, charts, filters
+from sessionlog.web import page as pages
 
 Row = dict[str, Any]
 
@@ -70,8 +72,8 @@ async def page(datasette: Any, request: Any) -> Response:
     found = archives.chosen(datasette, [name])
     begin = _begin(period)
 
-    def question(counted: stats.Counted, sources: list[listing.Source]) -> Row:
-        states = tuple(digest.state(source.connection) for source in sources)
+    def question(counted: stats.Counted, sources: list[sessions.Source]) -> Row:
+        states = tuple(rollup.state(source.connection) for source in sources)
         key = (name, begin, date.today(), states)
         if None in states:
             return _answers(counted, sources, begin, name)
@@ -81,7 +83,7 @@ async def page(datasette: Any, request: Any) -> Response:
             _kept[key] = _answers(counted, sources, begin, name)
         return _kept[key]
 
-    since = when.archive_text(datetime.combine(begin, time.min).astimezone()) if begin else ""
+    since = times.archive_text(datetime.combine(begin, time.min).astimezone()) if begin else ""
     answers = await archives.count(found, question, since)
     return await pages.render(
         datasette,
@@ -96,7 +98,7 @@ async def page(datasette: Any, request: Any) -> Response:
     )
 
 
-def _answers(counted: stats.Counted, sources: list[listing.Source], begin: date | None, project: str) -> Row:
+def _answers(counted: stats.Counted, sources: list[sessions.Source], begin: date | None, project: str) -> Row:
     total = stats.totals(counted)
     days = stats.activity(counted)
     models = stats.by_day_and_model(counted)
@@ -135,8 +137,8 @@ def _activity_charts(spans: list[Span], days: dict[str, Row], link: Callable[[Sp
     sums = _sums(spans, days.items(), ("sessions", "prompts", "tools", "failures"))
     links = tuple(link(span) if row["sessions"] else "" for span, row in sums)
     told = tuple(
-        f"{span.text}: {words.number(row['tools'])} tool calls, {words.number(row['failures'])} failed, "
-        f"{words.number(row['prompts'])} prompts"
+        f"{span.text}: {filters.number(row['tools'])} tool calls, {filters.number(row['failures'])} failed, "
+        f"{filters.number(row['prompts'])} prompts"
         for span, row in sums
     )
     fine = tuple(max(0, row["tools"] - row["failures"]) for _, row in sums)
@@ -149,7 +151,7 @@ def _activity_charts(spans: list[Span], days: dict[str, Row], link: Callable[[Sp
         charts.bars("Tool calls over time", labels, [good, bad]),
         charts.legend([good, bad]),
         ["Prompts", "Tool calls", "Failed"],
-        [(span, [words.number(row[name]) for name in ("prompts", "tools", "failures")]) for span, row in sums],
+        [(span, [filters.number(row[name]) for name in ("prompts", "tools", "failures")]) for span, row in sums],
     )
     rates = tuple(round(100 * min(1, row["failures"] / (row["tools"] or 1)), 1) for _, row in sums)
     texts = tuple(f"{span.text}: {rate}% failed" for (span, _), rate in zip(sums, rates, strict=True))
@@ -172,12 +174,12 @@ def _model_charts(spans: list[Span], rows: dict[tuple[str, str], Row], link: Cal
     groups = [[model] for model in ranked[:MODELS]] + ([ranked[MODELS:]] if ranked[MODELS:] else [])
     labels = [span.label for span in spans]
     for title, unit, measure, shown in (
-        ("Tokens", "number", _tokens, words.short),
-        ("Cost", "dollars", lambda row: row.get("cost_usd") or 0, words.dollars),
+        ("Tokens", "number", _tokens, filters.amount),
+        ("Cost", "dollars", lambda row: row.get("cost_usd") or 0, filters.dollars),
     ):
         series = []
         for number, group in enumerate(groups, 1):
-            name = words.line(group[0], 40) if len(group) == 1 else f"{len(group)} more models"
+            name = filters.line(group[0], 40) if len(group) == 1 else f"{len(group)} more models"
             days = [(day, {"value": measure(row)}) for (day, model), row in rows.items() if model in group]
             sums = _sums(spans, days, ("value",))
             values = tuple(row["value"] for _, row in sums)
@@ -261,10 +263,10 @@ def _tokens(row: Row) -> int:
 
 
 def _begin(period: str) -> date | None:
-    """The first day of a period: as `when` reads it, on this machine's clock."""
+    """The first day of a period: as `times` reads it, on this machine's clock."""
     if period == "all":
         return None
     try:
-        return when.moment(when.parse(period)).astimezone().date() + timedelta(days=period[-1:] == "d")
+        return times.moment(times.parse(period)).astimezone().date() + timedelta(days=period[-1:] == "d")
     except (ValueError, OverflowError):
         raise SessionlogError(f"{period!r} is no time") from None

@@ -8,8 +8,10 @@ from weakref import WeakKeyDictionary
 
 from markupsafe import Markup
 
-from sessionlog import metadata, terminal
-from sessionlog.web import archives, pages
+from sessionlog.archive import describe
+from sessionlog.text import plain
+from sessionlog.web import archives, limits
+from sessionlog.web import page as pages
 
 # A table or view whose rows take longer to count is shown without their number.
 COUNTING_MS = 100
@@ -27,7 +29,7 @@ def session(row: Any, value: Any, database: str) -> Markup | None:
         return None
     moment = _moment(set(row.keys()), row)
     href = pages.address("session", database, value, at=moment) + (f"#{moment}" if moment else "")
-    return Markup('<a href="{}">{}</a>').format(href, terminal.one_line(value, 40))
+    return Markup('<a href="{}">{}</a>').format(href, plain.one_line(value, 40))
 
 
 def _moment(columns: set[str], row: Any) -> str:
@@ -44,9 +46,9 @@ def described(datasette: Any, key: str | None, database: str | None) -> dict[str
     Datasette asks hundreds of times for a page, and copies what it gets: it gets no more than the key that it asks for.
     """
     known = _described.get(datasette)
-    names = set(archives.of(datasette))
+    names = set(archives.find(datasette))
     if known is None or set(known) != names:
-        known = _described[datasette] = metadata.for_datasette(names)["databases"]
+        known = _described[datasette] = describe.for_datasette(names)["databases"]
     if key in (None, "databases"):
         return {"databases": known}
     if database is None or database not in known:
@@ -64,11 +66,13 @@ def _choices(tables: dict[str, Any]) -> dict[str, Any]:
     return {name: {key: value for key, value in table.items() if key not in left_out} for name, table in tables.items()}
 
 
-def limit_counts(datasette: Any) -> None:
-    """Datasette counts all rows before it shows the first ones, and for as long as a query may take: not here."""
-    for name in archives.of(datasette):
-        database = datasette.databases[name]
-        database.execute = _with_short_counts(database.execute)
+def limit(database: Any) -> None:
+    """Bound what a page of this database takes.
+
+    Datasette counts all rows before it shows the first ones, and for as long as a query may take: not here.
+    """
+    limits.bound(database)
+    database.execute = _with_short_counts(database.execute)
 
 
 def _with_short_counts(execute: Any) -> Any:

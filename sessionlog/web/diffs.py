@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 from markupsafe import Markup, escape
 
-from sessionlog import calls, terminal
-from sessionlog.timeline import Call
-from sessionlog.web import code
+from sessionlog.session import call as calls
+from sessionlog.session.call import Call
+from sessionlog.text import plain
+from sessionlog.web import highlight
 
 # Lines that are shown of a diff, and characters of a line; the rest is one click away.
 LINES, WIDTH = 400, 2_000
@@ -23,12 +24,12 @@ _HUNK = re.compile(r"@@ -(\d{1,9}),\d{1,9} \+(\d{1,9}),\d{1,9} @@")
 _WORD = re.compile(r"\w+|\s+|.", re.DOTALL)
 
 
-class Line(NamedTuple):
+class DiffLine(NamedTuple):
     """A line, and its number in the file if that is known."""
 
     number: int | None
     text: str
-    words: code.Words
+    words: highlight.Words
 
 
 class Diff(NamedTuple):
@@ -41,31 +42,31 @@ class Diff(NamedTuple):
     left_out: int
 
 
-def of(call: Call) -> Diff | None:
+def render(call: Call) -> Diff | None:
     """What the call changed; None if it changed nothing."""
     found = calls.changes(call)
     if not found:
         return None
     inputs = call.input if isinstance(call.input, dict) else {}
     path = inputs.get("file_path", inputs.get("notebook_path"))
-    shown = [terminal.safe(line[:WIDTH]) for line in found[:LINES]]
+    shown = [plain.safe(line[:WIDTH]) for line in found[:LINES]]
     added = sum(line.startswith("+") for line in found)
     removed = sum(line.startswith("-") for line in found)
     # A file that is written whole begins at its first line.
-    first = 1 if call.name == "Write" and not found[0].startswith("@@") else None
-    lexer = code.for_file(path if isinstance(path, str) else "")
+    first = 1 if call.action == "write" and not found[0].startswith("@@") else None
+    lexer = highlight.for_file(path if isinstance(path, str) else "")
     html = f'<div class="diff code">{"".join(_parts(shown, lexer, first))}</div>'
     # Each line was escaped where it was made.
     return Diff(Markup(html), added, removed, len(found), len(found) - LINES)  # noqa: S704
 
 
 def _parts(diff: list[str], lexer: object, first: int | None) -> Iterator[str]:
-    old_words = iter(code.lines("\n".join(line[1:] for line in diff if line[:1] in ("-", " ", "")), lexer))
-    new_words = iter(code.lines("\n".join(line[1:] for line in diff if line[:1] in ("+", " ", "")), lexer))
+    old_words = iter(highlight.lines("\n".join(line[1:] for line in diff if line[:1] in ("-", " ", "")), lexer))
+    new_words = iter(highlight.lines("\n".join(line[1:] for line in diff if line[:1] in ("+", " ", "")), lexer))
     old_number, new_number = first, first
-    removed: list[Line] = []
-    added: list[Line] = []
-    same: list[tuple[Line, Line]] = []
+    removed: list[DiffLine] = []
+    added: list[DiffLine] = []
+    same: list[tuple[DiffLine, DiffLine]] = []
     for line in diff:
         sign, text = line[:1], line[1:]
         if sign not in ("-", "+"):
@@ -76,13 +77,13 @@ def _parts(diff: list[str], lexer: object, first: int | None) -> Iterator[str]:
             yield _same(same)
             same = []
         if sign == "-":
-            removed.append(Line(old_number, text, next(old_words)))
+            removed.append(DiffLine(old_number, text, next(old_words)))
             old_number = old_number and old_number + 1
         elif sign == "+":
-            added.append(Line(new_number, text, next(new_words)))
+            added.append(DiffLine(new_number, text, next(new_words)))
             new_number = new_number and new_number + 1
         elif sign in (" ", ""):
-            same.append((Line(old_number, text, next(old_words)), Line(new_number, text, next(new_words))))
+            same.append((DiffLine(old_number, text, next(old_words)), DiffLine(new_number, text, next(new_words))))
             old_number, new_number = old_number and old_number + 1, new_number and new_number + 1
         else:
             if same:
@@ -97,14 +98,14 @@ def _parts(diff: list[str], lexer: object, first: int | None) -> Iterator[str]:
         yield _change(removed, added)
 
 
-def _same(pairs: list[tuple[Line, Line]]) -> str:
+def _same(pairs: list[tuple[DiffLine, DiffLine]]) -> str:
     """Unchanged lines: once in one column, on both sides of two."""
     old = "".join(_line("", line, line.words) for line, _ in pairs)
     new = "".join(_line("", line, line.words) for _, line in pairs)
     return f'<div class="same"><div class="old" aria-hidden="true">{old}</div><div class="new">{new}</div></div>'
 
 
-def _change(removed: list[Line], added: list[Line]) -> str:
+def _change(removed: list[DiffLine], added: list[DiffLine]) -> str:
     old, new = [line.words for line in removed], [line.words for line in added]
     for at, (before, after) in enumerate(zip(removed[:PAIRS], added[:PAIRS], strict=False)):
         old[at], new[at] = _compared(before, after)
@@ -113,13 +114,13 @@ def _change(removed: list[Line], added: list[Line]) -> str:
     return f'<div class="change"><div class="old">{left}</div><div class="new">{right}</div></div>'
 
 
-def _line(sign: str, line: Line, words: code.Words) -> str:
+def _line(sign: str, line: DiffLine, words: highlight.Words) -> str:
     number = f' data-n="{line.number}"' if line.number is not None else ""
     name = {"+": "add", "−": "del"}.get(sign, "ctx")
-    return f'<div class="l {name}"{number}><i>{sign}</i><span>{code.html(words)}</span></div>'
+    return f'<div class="l {name}"{number}><i>{sign}</i><span>{highlight.html(words)}</span></div>'
 
 
-def _compared(before: Line, after: Line) -> tuple[code.Words, code.Words]:
+def _compared(before: DiffLine, after: DiffLine) -> tuple[highlight.Words, highlight.Words]:
     """The words that differ, marked; lines that have little in common are left alone."""
     old, new = _WORD.findall(before.text), _WORD.findall(after.text)
     if max(len(old), len(new)) > COMPARED or before.text.strip() == after.text.strip():
@@ -138,10 +139,10 @@ def _length(words: list[str], count: int) -> int:
     return sum(map(len, words[:count]))
 
 
-def _marked(words: code.Words, ranges: list[tuple[int, int]]) -> code.Words:
+def _marked(words: highlight.Words, ranges: list[tuple[int, int]]) -> highlight.Words:
     """The same words, cut where a range begins or ends; those in a range have one more class."""
     cuts = sorted({cut for pair in ranges for cut in pair})
-    found: code.Words = []
+    found: highlight.Words = []
     at = 0
     for name, piece in words:
         end = at + len(piece)

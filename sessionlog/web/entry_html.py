@@ -10,10 +10,12 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup, escape
 
-from sessionlog import calls, terminal
-from sessionlog.course import Item
-from sessionlog.timeline import Call, Entry, is_refused
-from sessionlog.web import ansi, code, diffs, markdown
+from sessionlog.session import call as calls
+from sessionlog.session.call import Call
+from sessionlog.session.load import Entry, is_refused
+from sessionlog.session.outline import Item
+from sessionlog.text import plain
+from sessionlog.web import ansi, diffs, highlight, markdown
 
 # What is shown of an output, of words, of a diff before somebody asks for more: lines, and characters.
 OUTPUT, WORDS, BIG_LINE = (12, 4_000), (60, 12_000), 400
@@ -129,21 +131,21 @@ def part_text(entry: Entry, source: str) -> str | None:
 
 def _show_call(found: Shown, call: Call, is_running: bool) -> None:
     argument = calls.argument(call)
-    found.label = terminal.one_line(re.sub(r"^mcp__(.+?)__", r"\1: ", call.name), 60)
-    found.headline = terminal.one_line(argument, 300)
+    found.label = plain.one_line(re.sub(r"^mcp__(.+?)__", r"\1: ", call.name), 60)
+    found.headline = plain.one_line(argument, 300)
     found.is_code = True
-    found.took = terminal.duration(call.duration_ms) if call.duration_ms is not None else ""
+    found.took = plain.duration(call.duration_ms) if call.duration_ms is not None else ""
     found.state = {"ok": "ok", "failed": "failed"}.get(call.outcome, "open" if is_running else "refused")
     if call.outcome == "failed":
         exit_code = calls.exit_code(call)
-        found.badges.append((f"exit {terminal.one_line(exit_code, 12)}" if exit_code else "failed", "bad"))
+        found.badges.append((f"exit {plain.one_line(exit_code, 12)}" if exit_code else "failed", "bad"))
     elif found.state == "open":
         found.badges.append(("running", "live"))
     elif found.state == "refused":
         found.badges.append(("no result", "bad"))
         found.parts.append(Part("about", Markup("It has no result: it was denied, cancelled or cut off.")))
     inputs = call.input if isinstance(call.input, dict) else {}
-    diff = diffs.of(call)
+    diff = diffs.render(call)
     if diff:
         found.added, found.removed = diff.added, diff.removed
         found.parts.append(_diff_part(diff))
@@ -163,11 +165,11 @@ def _diff_part(diff: diffs.Diff) -> Part:
 def _inputs(call: Call, inputs: dict[str, Any], found: Shown) -> Iterator[Part]:
     command = inputs.get("command")
     if isinstance(command, str):
-        found.copy = terminal.safe(command[:4000])
+        found.copy = plain.safe(command[:4000])
         if isinstance(about := inputs.get("description"), str) and about:
-            yield Part("about", escape(terminal.one_line(about, 400)))
+            yield Part("about", escape(plain.one_line(about, 400)))
         some, left_out = _cut(command, 30, 4_000)
-        yield Part("prompted", code.block(some, code.for_language("bash")), left_out, "command")
+        yield Part("prompted", highlight.block(some, highlight.for_language("bash")), left_out, "command")
     for name in ("plan", "prompt"):
         if isinstance(text := inputs.get(name), str):
             yield _words(text, "markdown", "input")
@@ -187,13 +189,13 @@ def _inputs(call: Call, inputs: dict[str, Any], found: Shown) -> Iterator[Part]:
         yield Part("inputs", Markup("").join(_input(key, value) for key, value in list(rest.items())[:20]))
     if (call.input and not inputs) or any(len(_input_text(value)) > INPUT for value in rest.values()):
         some, left_out = _cut(calls.text_of(call.input), 3, INPUT)
-        yield Part("code", code.block(some if not inputs else "", None), left_out or "all of it", "input")
+        yield Part("code", highlight.block(some if not inputs else "", None), left_out or "all of it", "input")
 
 
 def _input(key: str, value: Any) -> Markup:
     text = _input_text(value)
     cut = text[:INPUT] + "…" * (len(text) > INPUT)
-    return Markup("<dt>{}</dt><dd>{}</dd>").format(terminal.one_line(key, 60), terminal.safe(cut))
+    return Markup("<dt>{}</dt><dd>{}</dd>").format(plain.one_line(key, 60), plain.safe(cut))
 
 
 def _input_text(value: Any) -> str:
@@ -205,15 +207,15 @@ def _output(call: Call, inputs: dict[str, Any]) -> Iterator[Part]:
     if not text or calls.is_change(call):
         return
     failed = call.outcome == "failed"
-    if call.name in ("Task", "Agent") and not failed:
+    if call.action == "agent" and not failed:
         yield _words(text, "markdown", "output")
         return
     some, left_out = _cut(text, *OUTPUT, from_end=failed)
     path = inputs.get("file_path")
-    lexer = code.for_file(path) if call.name == "Read" and isinstance(path, str) and not failed else None
+    lexer = highlight.for_file(path) if call.action == "read" and isinstance(path, str) and not failed else None
     if text[:1] in "{[" and lexer is None and not isinstance(call.response, str):
-        lexer = code.for_language("json")
-    html = code.block(some, lexer) if lexer else ansi.html(some)
+        lexer = highlight.for_language("json")
+    html = highlight.block(some, lexer) if lexer else ansi.html(some)
     yield Part("failed output" if failed else "output", html, left_out, "output")
 
 
@@ -222,9 +224,9 @@ def _todo(todo: dict[str, Any]) -> Markup:
     mark = {"completed": "✓", "in_progress": "▸"}.get(status, "○")
     return Markup('<li class="{}"><i aria-label="{}">{}</i> {}</li>').format(
         "done" if mark == "✓" else "",
-        terminal.one_line(status, 20),
+        plain.one_line(status, 20),
         mark,
-        terminal.one_line(str(todo.get("content")), 300),
+        plain.one_line(str(todo.get("content")), 300),
     )
 
 
@@ -234,7 +236,7 @@ def _todo(todo: dict[str, Any]) -> Markup:
 def _show_permission(found: Shown, entry: Entry, is_running: bool) -> None:
     call = entry.call
     assert call is not None  # noqa: S101 (for the types: the caller looked)
-    found.headline = terminal.one_line(f"{call.name} {calls.argument(call)}".strip(), 300)
+    found.headline = plain.one_line(f"{call.name} {calls.argument(call)}".strip(), 300)
     found.is_code = True
     waits = is_running and entry.title == "denied or not answered"
     tone = "good" if entry.title == "allowed" else "live" if waits else "bad"
@@ -248,7 +250,7 @@ def _show_permission(found: Shown, entry: Entry, is_running: bool) -> None:
 
 def _show_words(found: Shown, entry: Entry) -> None:
     text = entry.text
-    title = terminal.one_line(entry.title, 80)
+    title = plain.one_line(entry.title, 80)
     match entry.kind:
         case "prompt":
             found.parts.append(_words(text, "words", "text"))
@@ -262,7 +264,7 @@ def _show_words(found: Shown, entry: Entry) -> None:
             if text:
                 found.parts.append(_words(text, "markdown", "text"))
         case "review":
-            decided, _, found.headline = terminal.one_line(entry.title, 160).partition(", ")
+            decided, _, found.headline = plain.one_line(entry.title, 160).partition(", ")
             found.badges.append((decided, "bad" if is_refused(entry) else "good"))
             found.state = "refused" if is_refused(entry) else "ok"
             found.parts.append(_words(text, "markdown", "text"))
@@ -271,7 +273,7 @@ def _show_words(found: Shown, entry: Entry) -> None:
             if title and entry.kind != "event":
                 found.badges.append((title, ""))
             flat = without_tags(_fields(text) if entry.kind == "event" else text[:2_000])
-            found.headline = terminal.one_line(flat, 140)
+            found.headline = plain.one_line(flat, 140)
             if entry.kind == "thinking" or len(flat) > 140 or "\n" in flat.strip():
                 look = "markdown" if entry.kind in ("thinking", "compaction") else "words"
                 found.parts.append(_words(text, look, "text"))
@@ -292,7 +294,7 @@ def _words(text: str, look: str, source: str) -> Part:
     if look == "markdown" and (rendered := markdown.html(text)) is not None:
         return Part(look, rendered)
     some, left_out = _cut(text, *WORDS)
-    return Part("words", escape(terminal.safe(some)), left_out, source)
+    return Part("words", escape(plain.safe(some)), left_out, source)
 
 
 def without_tags(text: str) -> str:
@@ -311,7 +313,7 @@ def _cut(text: str, lines: int, characters: int, from_end: bool = False) -> tupl
         some = "\n".join((*head, "⋯", *tail))
     else:
         some = "\n".join(text[:characters].split("\n")[:lines])
-    size = terminal.size(len(text))
+    size = plain.size(len(text))
     return some, f"all {count:,} lines, {size}" if count > lines else f"all of it, {size}"
 
 

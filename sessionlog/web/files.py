@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 
 from datasette.utils.asgi import Response
 
-from sessionlog import files
-from sessionlog.search import index
-from sessionlog.web import archives, diffs, later, pages
+from sessionlog.ask import file_history
+from sessionlog.ask.search import index
+from sessionlog.web import archives, background, diffs
+from sessionlog.web import page as pages
 from sessionlog.web import search as search_page
 from sessionlog.web.archives import Archive
 
@@ -23,7 +24,7 @@ LONGEST_LINE = 2000
 class Shown(NamedTuple):
     """A change, and what it is shown with."""
 
-    change: files.Change
+    change: file_history.Change
     archive: Archive
     path: str
     diff: diffs.Diff | None
@@ -51,14 +52,14 @@ async def _list(datasette: Any, request: Any, project: str) -> Response:
     often = request.args.get("sort") == "often"
     chosen = archives.chosen(datasette, [project])
 
-    async def listed(archive: Archive) -> list[tuple[Archive, files.File]]:
+    async def listed(archive: Archive) -> list[tuple[Archive, file_history.File]]:
         indexed = await _is_indexed(archive)
 
-        def ask(connection: sqlite3.Connection) -> list[files.File]:
-            found = {file.path: file for file in files.touched(connection, name, often=often, limit=LISTED + 1)}
+        def ask(connection: sqlite3.Connection) -> list[file_history.File]:
+            found = {file.path: file for file in file_history.touched(connection, name, often=often, limit=LISTED + 1)}
             if indexed:
                 index.attach(archive.place, connection)
-                for file in files.only_in_transcripts(connection, name):
+                for file in file_history.only_in_transcripts(connection, name):
                     found.setdefault(file.path, file)
             return list(found.values())
 
@@ -86,9 +87,9 @@ async def _file(datasette: Any, request: Any, archive: Archive, path: str) -> Re
     def ask(connection: sqlite3.Connection) -> tuple[int, list[Shown]]:
         if indexed:
             index.attach(archive.place, connection)
-        rows = files.history(connection, path, indexed=indexed)
-        some = files.changes(connection, rows[skip : skip + SHOWN])
-        return len(rows), [Shown(change, archive, path, diffs.of(change.call)) for change in some]
+        rows = file_history.history(connection, path, indexed=indexed)
+        some = file_history.changes(connection, rows[skip : skip + SHOWN])
+        return len(rows), [Shown(change, archive, path, diffs.render(change.call)) for change in some]
 
     total, shown = await archives.read(archive, ask)
     following = pages.address("files", project=archive.name, path=path, skip=skip + SHOWN)
@@ -110,21 +111,21 @@ async def _line(datasette: Any, request: Any, project: str, path: str, line: str
     chosen = archives.chosen(datasette, [project])
     indexed = [archive for archive in chosen if await _is_indexed(archive)]
 
-    def look(tell: later.Tell) -> tuple[list[Shown], bool]:
+    def look(tell: background.Tell) -> tuple[list[Shown], bool]:
         shown: list[Shown] = []
         is_all = len(indexed) == len(chosen)
         for archive in indexed:
             with closing(archives.connect(archive)) as connection:
                 index.attach(archive.place, connection)
-                found, all_of_it = files.of_line(connection, line, path=path, limit=SHOWN)
+                found, all_of_it = file_history.of_line(connection, line, path=path, limit=SHOWN)
                 is_all = is_all and all_of_it
                 for what, change in found:
-                    changed = files.path_of_input(change.call.input)
-                    shown.append(Shown(change, archive, changed, diffs.of(change.call), what))
+                    changed = file_history.path_of_input(change.call.input)
+                    shown.append(Shown(change, archive, changed, diffs.render(change.call), what))
         shown.sort(key=lambda one: one.change.at, reverse=True)
         return shown[:SHOWN], is_all and len(shown) <= SHOWN
 
-    job = await later.ask(("line", project, path, line), look)
+    job = await background.ask(("line", project, path, line), look)
     shown, is_all = job.result if job.is_done else ([], False)
     return await pages.render(
         datasette,

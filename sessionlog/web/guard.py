@@ -1,15 +1,17 @@
 """Who may ask the server, and what a browser may do with the answer.
 
-A page of somebody else's could let its own name point to 127.0.0.1 and so read the archive through the browser: a
-request for a foreign host is refused. Whoever binds another address than this machine's own needs a token.
+Every request needs the token that `sessionlog browse` prints, as its address or as a cookie. A page of somebody else's
+could let its own name point to 127.0.0.1: a request for a foreign host is refused, and so is one that a page of another
+site sends.
 """
 
 from __future__ import annotations
 
-import hmac
 import ipaddress
 import secrets
 import socket
+import sys
+import traceback
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from http.cookies import CookieError, SimpleCookie
@@ -18,9 +20,15 @@ from urllib.parse import parse_qsl, urlencode
 
 from jinja2.ext import Extension
 
-from sessionlog.web import archives
+from sessionlog.web import archives, limits, refusal
+from sessionlog.web import token as tokens
 
 COOKIE = "sessionlog-token"
+COOKIE_SECONDS = 365 * 24 * 3600
+
+# What needs no token: the style sheet of the page that asks for one.
+OPEN = "/-/static-plugins/claude-sessionlog/"
+METHODS = ("GET", "HEAD")
 
 HEADERS = (
     (b"x-content-type-options", b"nosniff"),
@@ -58,37 +66,93 @@ def wrapper(datasette: Any) -> Callable[[App], App]:
     """Around the whole of Datasette, if it serves an archive."""
 
     def wrap(app: App) -> App:
-        if not archives.of(datasette):
+        if not archives.find(datasette):
             return app
-        token = (datasette.plugin_config("sessionlog") or {}).get("token")
+        turns = limits.Turns()
 
         async def guarded(scope: dict[str, Any], receive: Any, send: Any) -> None:
             if scope["type"] != "http":
                 await app(scope, receive, send)
-                return
-            headers = dict(scope["headers"])
-            is_local = is_loopback((scope.get("server") or ("localhost", None))[0])
-            if not _may_be_called(headers.get(b"host", b"").decode("latin-1"), is_local):
-                await _answer(send, 421, "This server does not answer to that name.")
-            elif not is_local and not token:
-                await _answer(send, 403, "Use `sessionlog browse --host …` to show archives to other machines.")
-            elif token and _token_in_address(scope, token):
-                await _let_in(scope, send, token)
-            elif token and not _same(_cookie(headers), token):
-                await _answer(send, 403, "Open the address that `sessionlog browse` printed: it holds the token.")
-            else:
+            elif not await _refused(datasette, scope, send):
                 nonce.set(secrets.token_urlsafe(16))
-                await app(scope, receive, _with_headers(send, nonce.get()))
+                await _answered(app, turns, scope, receive, _with_headers(send, scope["path"], nonce.get()))
 
         return guarded
 
     return wrap
 
 
-def _with_headers(send: Any, own: str) -> Any:
+async def _refused(datasette: Any, scope: dict[str, Any], send: Any) -> bool:
+    """Answer a request that gets no page; whether it was one."""
+    token = tokens.of(datasette)
+    headers = dict(scope["headers"])
+    own_name, port = scope.get("server") or ("localhost", None)
+    is_local = is_loopback(own_name)
+
+    async def answer(status: int, title: str, text: str, *more: tuple[bytes, bytes], form: bool = False) -> bool:
+        await _answer(send, headers, status, title, text, *more, form=form)
+        return True
+
+    if not _may_be_called(headers.get(b"host", b"").decode("latin-1"), is_local):
+        return await answer(421, "Another name", "This server does not answer to that name.")
+    if headers.get(b"sec-fetch-site", b"none") not in (b"none", b"same-origin"):
+        text = "Another site sent this request. Type the address, or use a bookmark."
+        return await answer(403, "From another site", text)
+    if not is_local and not token:
+        return await answer(
+            403, "Not from here", "Use `sessionlog browse --host …` to show archives to other machines."
+        )
+    if scope["method"] not in METHODS:
+        return await answer(405, "Only to look at", "Nothing can be changed here.", (b"allow", b"GET, HEAD"))
+    if not token:
+        return False
+    if any(name == "token" and tokens.opens(datasette, value) for name, value in _query(scope)):
+        cookie = f"{COOKIE}={tokens.cookie(token, port)}; Path=/; HttpOnly; SameSite=Strict; Max-Age={COOKIE_SECONDS}"
+        more = ((b"location", _without_token(scope)), (b"set-cookie", cookie.encode()))
+        return await answer(303, "Come in", "", *more)
+    if scope["path"].startswith(OPEN) or tokens.same(_cookie(headers), tokens.cookie(token, port)):
+        return False
+    return await answer(403, refusal.NO_TOKEN, refusal.WHERE if is_local else refusal.FROM_AFAR, form=True)
+
+
+async def _answered(app: App, turns: limits.Turns, scope: dict[str, Any], receive: Any, send: Any) -> None:
+    """Let Datasette answer. A typed query waits for its turn; what nobody foresaw is a page with our headers, too."""
+    is_typed = limits.is_typed(scope["query_string"])
+    if is_typed and not await turns.take():
+        text = "Other queries are running. Try again in a few seconds."
+        await _answer(send, dict(scope["headers"]), 503, "Busy", text, (b"retry-after", b"5"))
+        return
+    has_begun = False
+
+    async def send_and_see(message: dict[str, Any]) -> None:
+        nonlocal has_begun
+        has_begun = True
+        await send(message)
+
+    try:
+        await app(scope, receive, send_and_see)
+    except Exception:
+        traceback.print_exc(file=sys.stderr)
+        if has_begun:
+            raise
+        await _answer(send, dict(scope["headers"]), 500, "A mistake of ours", "This page cannot be shown.")
+    finally:
+        if is_typed:
+            turns.give_back()
+
+
+def _with_headers(send: Any, path: str, own: str) -> Any:
+    """Add what every answer has. Files that come with the package may be kept by the browser, nothing else."""
+    is_static = path.startswith(("/-/static/", "/-/static-plugins/"))
+
     async def send_with_headers(message: dict[str, Any]) -> None:
         if message["type"] == "http.response.start":
-            present = {name.lower() for name, _ in message["headers"]}
+            given = message["headers"]
+            if not is_static:
+                given = [header for header in given if header[0].lower() != b"cache-control"]
+                given.append((b"cache-control", b"no-store"))
+            message = {**message, "headers": given}
+            present = {name.lower() for name, _ in given}
             more = [header for header in HEADERS if header[0] not in present]
             if b"content-security-policy" not in present:
                 more.append((b"content-security-policy", DATASETTE_POLICY.format(nonce=own).encode()))
@@ -136,28 +200,32 @@ def _cookie(headers: dict[bytes, bytes]) -> str:
     return morsel.value if morsel else ""
 
 
-def _token_in_address(scope: dict[str, Any], token: str) -> bool:
-    return any(name == "token" and _same(value, token) for name, value in _query(scope))
-
-
 def _query(scope: dict[str, Any]) -> list[tuple[str, str]]:
     return parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
 
 
-def _same(given: str, token: str) -> bool:
-    return hmac.compare_digest(given.encode(), token.encode())
-
-
-async def _let_in(scope: dict[str, Any], send: Any, token: str) -> None:
-    """Keep the token in a cookie, and out of the address, the history and what people copy."""
+def _without_token(scope: dict[str, Any]) -> bytes:
+    """The same address without the token: it belongs into no history, and not into what people copy."""
     rest = urlencode([(name, value) for name, value in _query(scope) if name != "token"])
-    path = scope.get("raw_path", scope["path"].encode()).partition(b"?")[0].decode("latin-1")
-    location = "/" + path.lstrip("/") + (f"?{rest}" if rest else "")
-    cookie = f"{COOKIE}={token}; Path=/; HttpOnly; SameSite=Strict"
-    await _answer(send, 303, "", (b"location", location.encode()), (b"set-cookie", cookie.encode()))
+    path: bytes = scope.get("raw_path", scope["path"].encode()).partition(b"?")[0]
+    # To browsers, // and /\\ begin the name of another host.
+    path = b"/" + path.replace(b"\\", b"%5C").lstrip(b"/")
+    return path + (f"?{rest}".encode() if rest else b"")
 
 
-async def _answer(send: Any, status: int, text: str, *headers: tuple[bytes, bytes]) -> None:
-    start = [(b"content-type", b"text/plain; charset=utf-8"), (b"cache-control", b"no-store"), *HEADERS, *headers]
-    await send({"type": "http.response.start", "status": status, "headers": start})
-    await send({"type": "http.response.body", "body": f"{text}\n".encode()})
+async def _answer(
+    send: Any,
+    asked: dict[bytes, bytes],
+    status: int,
+    title: str,
+    text: str,
+    *more: tuple[bytes, bytes],
+    form: bool = False,
+) -> None:
+    """A short answer of our own: a page for browsers, a line for programs."""
+    is_page = b"text/html" in asked.get(b"accept", b"")
+    body = refusal.page(title, text, form) if is_page else f"{title}: {text}\n"
+    kind = b"text/html; charset=utf-8" if is_page else b"text/plain; charset=utf-8"
+    own = [(b"content-type", kind), (b"cache-control", b"no-store"), (b"content-security-policy", POLICY.encode())]
+    await send({"type": "http.response.start", "status": status, "headers": [*own, *HEADERS, *more]})
+    await send({"type": "http.response.body", "body": body.encode()})

@@ -10,12 +10,23 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from sessionlog import terminal
+from sessionlog.text import plain as terminal
 
 # Longer pieces, and pieces with longer lines, stay plain: colouring them would take longer than reading them.
 COLOURED, LONGEST_LINE = 20_000, 2_000
 # And so do pieces that take longer (s of this thread): some lexers need many seconds for 20 KB of blank lines.
 PATIENCE = 0.06
+
+# Pygments knows hundreds of languages, and some of its lexers take minutes for a few kilobytes. These are known to be
+# quick with whatever 20 KB they are given, see tests/faults/test_limits.py. The rest is shown without colours.
+LANGUAGES = {
+    *("awk", "bash", "bat", "c", "clojure", "cmake", "console", "cpp", "csharp", "css", "dart", "diff", "docker"),
+    *("elixir", "erlang", "fish", "fsharp", "go", "graphql", "groovy", "haskell", "html", "http", "ini", "java"),
+    *("javascript", "json", "jsx", "julia", "kotlin", "less", "lua", "make", "markdown", "mysql", "nasm", "nginx"),
+    *("nim", "objective-c", "perl", "php", "postgresql", "powershell", "properties", "protobuf", "python", "pytb"),
+    *("r", "rst", "ruby", "rust", "sass", "scala", "scss", "sql", "sqlite3", "swift", "terraform", "tex", "toml"),
+    *("tsx", "typescript", "vim", "xml", "yaml", "zig"),
+}
 
 LIGHT, DARK = "xcode", "github-dark"
 # What stands behind code: plain, added, removed. Colours that are too faint on one of them are made stronger.
@@ -68,7 +79,7 @@ def for_language(language: str) -> Any:
     from pygments.util import ClassNotFound
 
     try:
-        return get_lexer_by_name(language[:40], stripnl=False, ensurenl=False)
+        return _if_quick(get_lexer_by_name(language[:40], stripnl=False, ensurenl=False))
     except ClassNotFound:
         return None
 
@@ -79,9 +90,13 @@ def _by_file_name(name: str) -> Any:
     from pygments.util import ClassNotFound
 
     try:
-        return get_lexer_for_filename(name, stripnl=False, ensurenl=False)
+        return _if_quick(get_lexer_for_filename(name, stripnl=False, ensurenl=False))
     except ClassNotFound:
         return None
+
+
+def _if_quick(lexer: Any) -> Any:
+    return lexer if LANGUAGES.intersection(lexer.aliases) else None
 
 
 @cache

@@ -4,34 +4,32 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from datetime import date, datetime, timedelta, timezone
+from datetime import date, timedelta
 from typing import Any
 
 from datasette.utils.asgi import Response
 from datasette.views.index import IndexView
 
-from sessionlog import stats, when
-from sessionlog.digest import listing
+from sessionlog.ask.rollup import sessions, stats
 from sessionlog.errors import SessionlogError
-from sessionlog.web import archives, drawing, pages
+from sessionlog.web import archives, svg
+from sessionlog.web import page as pages
 
 RECENT = 12
 WEEKS = 26  # of which a project's card shows the activity
-# A session that has not ended goes on as long as something happened within this time.
-LIVE = timedelta(minutes=10)
 
 Row = dict[str, Any]
 
 
 def routes(datasette: Any) -> list[tuple[str, Any]]:
     # Beside databases of others Datasette's own list of all of them stays where it is.
-    others = [name for name in datasette.databases if name not in archives.of(datasette) and not name.startswith("_")]
+    others = [name for name in datasette.databases if name not in archives.find(datasette) and not name.startswith("_")]
     return [(r"/-/home$" if others else r"/$", page), (r"/-/tables(\.(?P<format>json))?$", tables)]
 
 
 async def page(datasette: Any, request: Any) -> Response:
     archives.look_again(datasette)
-    found = archives.of(datasette)
+    found = archives.find(datasette)
     asked = (archives.count([archive], _of_project) for archive in found.values())
     projects, problems = {}, []
     for name, answer in zip(found, await asyncio.gather(*asked, return_exceptions=True), strict=True):
@@ -57,15 +55,14 @@ async def page(datasette: Any, request: Any) -> Response:
         totals=_added([project["totals"] for project in answers]),
         today=today,
         now=days.get(str(today), {}),
-        hours=drawing.bars(hours, 288, 40, f"Tool calls by hour, today: {sum(hours)}"),
-        calendar=drawing.calendar(days, today),
+        hours=svg.bars(hours, 288, 40, f"Tool calls by hour, today: {sum(hours)}"),
+        calendar=svg.calendar(days, today),
         year=_added(busy := [row for day, row in days.items() if day > str(today - timedelta(days=365))]),
         busy=len(busy),
         projects=sorted(projects.items(), key=lambda item: item[1]["totals"]["last_at"] or "", reverse=True),
         weeks=WEEKS,
         spark=_spark,
         recent=recent[::-1][:RECENT],
-        live_since=live_since(),
         problems=problems,
     )
 
@@ -76,13 +73,8 @@ async def tables(datasette: Any, request: Any) -> Response:
     return response
 
 
-def live_since() -> str:
-    """A session without an end is live if something happened in it since then."""
-    return when.archive_text(datetime.now(timezone.utc) - LIVE)
-
-
-def _of_project(counted: stats.Counted, sources: list[listing.Source]) -> Row:
-    recent = listing.page(sources, listing.Filters(), listing.Order("active"), None, RECENT)
+def _of_project(counted: stats.Counted, sources: list[sessions.Source]) -> Row:
+    recent = sessions.page(sources, sessions.Filters(), sessions.Order("active"), None, RECENT)
     return {
         "totals": stats.ever(counted),
         "days": stats.activity(counted),
@@ -110,4 +102,4 @@ def _spark(project: Row) -> Any:
         ago = (monday - date.fromisoformat(day)).days if day else -7 * WEEKS
         if -7 < ago <= 7 * (WEEKS - 1):
             weeks[WEEKS - 1 - max(0, -(-ago // 7))] += row["tools"]
-    return drawing.bars(weeks, 208, 28, f"Tool calls by week, in {WEEKS} weeks: {sum(weeks)}")
+    return svg.bars(weeks, 208, 28, f"Tool calls by week, in {WEEKS} weeks: {sum(weeks)}")

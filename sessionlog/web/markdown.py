@@ -8,9 +8,8 @@ from typing import Any
 import nh3
 from markupsafe import Markup
 
-from sessionlog import terminal
-from sessionlog.export import inert
-from sessionlog.web import code
+from sessionlog.text import inert_markdown, plain
+from sessionlog.web import highlight
 
 TAGS = {
     *("p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "ul", "ol", "li", "pre"),
@@ -24,7 +23,7 @@ def html(text: str) -> Markup | None:
     """The text as HTML; None if it is too long for that."""
     if len(text) > RENDERED:
         return None
-    rendered = _renderer().render(terminal.safe(text))
+    rendered = _renderer().render(plain.safe(text))
     clean = nh3.clean(
         rendered,
         tags=TAGS,
@@ -38,11 +37,13 @@ def html(text: str) -> Markup | None:
 @cache
 def _renderer() -> Any:
     """Markdown without images: nothing is loaded. Headings begin below those of the page."""
-    parser = inert.parser().disable("image")
+    parser = inert_markdown.parser().disable("image")
 
     def fence(self: Any, tokens: Any, index: int, options: Any, env: Any) -> str:
         language = (tokens[index].info or "").split(maxsplit=1)
-        coloured = code.block(tokens[index].content.rstrip("\n"), code.for_language(language[0]) if language else None)
+        coloured = highlight.block(
+            tokens[index].content.rstrip("\n"), highlight.for_language(language[0]) if language else None
+        )
         return f'<pre class="code">{coloured}</pre>\n'
 
     def heading(self: Any, tokens: Any, index: int, options: Any, env: Any) -> str:

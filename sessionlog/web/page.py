@@ -35,7 +35,7 @@ async def render(datasette: Any, request: Any, template: str, *, status: int = 2
     frame = {
         "menu": MENU,
         "here": request.path,
-        "archives": archives.of(datasette),
+        "archives": archives.find(datasette),
         "static": static,
         "version": __version__,
         "question": request.args.get("q") or "",
@@ -79,7 +79,7 @@ def static(name: str) -> str:
     return f"/-/static-plugins/claude-sessionlog/{name}?{changed:x}"
 
 
-def kind(view: View) -> View:
+def with_error_page(view: View) -> View:
     """What goes wrong in a page becomes a page that says what to do."""
 
     @functools.wraps(view)

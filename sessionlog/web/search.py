@@ -13,13 +13,17 @@ from typing import Any, NamedTuple
 from datasette.utils.asgi import Response
 from markupsafe import Markup, escape
 
-from sessionlog import overview, reading, search, terminal
+from sessionlog.archive import read
+from sessionlog.archive.time_limit import TookTooLong
+from sessionlog.ask.search import facets, index, scan
+from sessionlog.ask.search import find as search
 from sessionlog.errors import SessionlogError
-from sessionlog.patience import TookTooLong
-from sessionlog.search import facets, index, scanning
-from sessionlog.web import archives, later, pages, question
+from sessionlog.session import header
+from sessionlog.text import plain
+from sessionlog.web import archives, background, search_query
+from sessionlog.web import page as pages
 from sessionlog.web.archives import Archive
-from sessionlog.web.question import Asked
+from sessionlog.web.search_query import Asked
 
 SHOWN = 30
 # Whoever asks for a file or a branch may have many hits looked at for few that fit.
@@ -65,7 +69,7 @@ class Facet(NamedTuple):
     rest: int  # values that are not listed
 
 
-class Answer(NamedTuple):
+class SearchResults(NamedTuple):
     """What a page shows."""
 
     groups: list[Group]
@@ -80,12 +84,12 @@ def routes(datasette: Any) -> list[tuple[str, Any]]:
 
 async def page(datasette: Any, request: Any) -> Response:
     """Hits, or, while nothing is asked, what one can ask."""
-    asked = question.of(request)
-    every = list(archives.of(datasette).values())
+    asked = search_query.from_request(request)
+    every = list(archives.find(datasette).values())
     chosen = archives.chosen(datasette, [asked.given.get("project", "")])
     if not asked.text and not any(asked.filters) and not asked.problem:
         return await pages.render(
-            datasette, request, "search", asked=asked, examples=EXAMPLES, **question.choices(asked)
+            datasette, request, "search", asked=asked, examples=EXAMPLES, **search_query.choices(asked)
         )
     if asked.mode:
         return await _scanned(datasette, request, asked, chosen, every)
@@ -115,14 +119,14 @@ async def _scanned(datasette: Any, request: Any, asked: Asked, chosen: list[Arch
     starts = _positions(request.args.get("from") or "")
     going = [archive for archive in chosen if not starts or archive.name in starts]
 
-    def look(tell: later.Tell) -> list[scanning.Found]:
+    def look(tell: background.Tell) -> list[scan.Found]:
         return [
-            scanning.look(
+            scan.look(
                 archive.place,
                 asked.text,
                 asked.mode == "regex",
                 asked.filters,
-                starts.get(archive.name, scanning.START),
+                starts.get(archive.name, scan.START),
                 SHOWN,
                 SCAN_SECONDS / len(going),
             )
@@ -130,7 +134,7 @@ async def _scanned(datasette: Any, request: Any, asked: Asked, chosen: list[Arch
         ]
 
     problem, found = asked.problem, []
-    job = await later.ask(("scan", *asked.given.items(), *starts.items()), look)
+    job = await background.ask(("scan", *asked.given.items(), *starts.items()), look)
     if job.is_done:
         try:
             found = job.result
@@ -142,7 +146,7 @@ async def _scanned(datasette: Any, request: Any, asked: Asked, chosen: list[Arch
     onwards = ",".join(
         f"{archive.name}:{one.position[0]}:{one.position[1]}" for archive, one in unfinished if one.position
     )
-    answer = Answer(await asyncio.to_thread(_grouped, hits, by_file), None, {}, False)
+    answer = SearchResults(await asyncio.to_thread(_grouped, hits, by_file), None, {}, False)
     return await _answered(
         datasette,
         request,
@@ -158,7 +162,7 @@ async def _scanned(datasette: Any, request: Any, asked: Asked, chosen: list[Arch
     )
 
 
-async def _answered(datasette: Any, request: Any, asked: Asked, answer: Answer, **more: Any) -> Response:
+async def _answered(datasette: Any, request: Any, asked: Asked, answer: SearchResults, **more: Any) -> Response:
     """The page with an answer, however it was found."""
     return await pages.render(
         datasette,
@@ -170,12 +174,12 @@ async def _answered(datasette: Any, request: Any, asked: Asked, answer: Answer, 
         kind=_kind,
         relative=archives.relative,
         link=lambda **changes: pages.address("search", **{**asked.given, **changes}),
-        **question.choices(asked),
+        **search_query.choices(asked),
         **more,
     )
 
 
-def _positions(text: str) -> dict[str, scanning.Position]:
+def _positions(text: str) -> dict[str, scan.Position]:
     """Where to go on in each archive: name:event:message, with commas between."""
     found = re.findall(r"([^,:]+):(\d{1,19}):(\d{1,19})", text)
     return {name: (int(event), int(message)) for name, event, message in found}
@@ -185,23 +189,23 @@ def highlighted(hit: search.Hit) -> Markup:
     """The snippet, its words marked."""
     pieces, end = Markup(""), 0
     for start, stop in hit.marks:
-        pieces += escape(terminal.safe(hit.snippet[end:start]))
-        pieces += Markup("<mark>{}</mark>").format(terminal.safe(hit.snippet[start:stop]))
+        pieces += escape(plain.safe(hit.snippet[end:start]))
+        pieces += Markup("<mark>{}</mark>").format(plain.safe(hit.snippet[start:stop]))
         end = stop
-    return pieces + escape(terminal.safe(hit.snippet[end:]))
+    return pieces + escape(plain.safe(hit.snippet[end:]))
 
 
-async def catch_up(archive: Archive) -> later.Job[None]:
+async def catch_up(archive: Archive) -> background.Job[None]:
     """Let the index take in what is new; a long way to go is gone in the background."""
 
-    def work(tell: later.Tell) -> None:
-        with closing(reading.connect(archive.place)) as connection:
+    def work(tell: background.Tell) -> None:
+        with closing(read.connect(archive.place)) as connection:
             index.catch_up(archive.place, connection, tell)
 
-    return await later.ask(("index", archive.place.db), work, anew=True)
+    return await background.ask(("index", archive.place.db), work, anew=True)
 
 
-def is_ready(archive: Archive, job: later.Job[None]) -> bool:
+def is_ready(archive: Archive, job: background.Job[None]) -> bool:
     """Whether the index can be asked, be it behind."""
     if job.is_done:
         return job.future.exception() is None
@@ -209,12 +213,12 @@ def is_ready(archive: Archive, job: later.Job[None]) -> bool:
         return index.can_be_asked(archive.place, connection)
 
 
-def _problem(archive: Archive, job: later.Job[None]) -> str | None:
+def _problem(archive: Archive, job: background.Job[None]) -> str | None:
     error = job.future.exception() if job.is_done else None
     return f"{archive.label} cannot be searched: {error}" if error else None
 
 
-def _answer(asked: Asked, chosen: list[Archive], every: list[Archive]) -> Answer:
+def _answer(asked: Asked, chosen: list[Archive], every: list[Archive]) -> SearchResults:
     counts = {archive.name: facets.count(archive.place, asked.text, asked.filters) for archive in every}
     by_file = {archive.place.db: archive for archive in chosen}
     cut = False
@@ -224,7 +228,7 @@ def _answer(asked: Asked, chosen: list[Archive], every: list[Archive]) -> Answer
     more = None
     if len(hits) > SHOWN and not asked.best_first:
         more = f"{hits[SHOWN - 1].key}-{by_file[hits[SHOWN - 1].place.db].name}"
-    return Answer(_grouped(hits[:SHOWN], by_file), more, counts, cut)
+    return SearchResults(_grouped(hits[:SHOWN], by_file), more, counts, cut)
 
 
 def _counted(asked: Asked, chosen: list[Archive], counts: dict[str, facets.Counts]) -> list[search.Hit] | None:
@@ -233,7 +237,7 @@ def _counted(asked: Asked, chosen: list[Archive], counts: dict[str, facets.Count
         (document["key"], archive.name, document)
         for archive in chosen
         for document in counts[archive.name].newest
-        if document["key"] < question.before(asked, archive.name)
+        if document["key"] < search_query.before(asked, archive.name)
     ]
     pool.sort(key=lambda found: (-found[0], found[1]))
     # Below this moment there may be hits that were not counted.
@@ -263,7 +267,7 @@ def _looked_up(asked: Asked, chosen: list[Archive]) -> tuple[list[search.Hit], b
             asked.text,
             asked.filters,
             best_first=asked.best_first,
-            before=question.before(asked, archive.name),
+            before=search_query.before(asked, archive.name),
             as_it_is=True,
             seconds=SECONDS,
         )
@@ -286,7 +290,7 @@ def _grouped(hits: Iterable[search.Hit], by_file: dict[str, Archive]) -> list[Gr
     for hit in hits:
         key = (hit.place.db, hit.row["session_id"])
         if key not in groups:
-            with closing(reading.connect(hit.place)) as connection:
+            with closing(read.connect(hit.place)) as connection:
                 query = "SELECT * FROM session_summary WHERE session_id = ?"
                 session = connection.execute(query, (key[1],)).fetchone()
             session = session or {
@@ -295,7 +299,7 @@ def _grouped(hits: Iterable[search.Hit], by_file: dict[str, Archive]) -> list[Gr
                 "first_prompt": None,
                 "started_at": hit.row["at"],
             }
-            title = overview.Overview(session, hit.place.project, []).title
+            title = header.Overview(session, hit.place.project, []).title
             groups[key] = Group(by_file[hit.place.db], session, title, [])
         groups[key].hits.append(hit)
     return list(groups.values())
@@ -313,7 +317,7 @@ def _kind(hit: search.Hit) -> tuple[str, str]:
     return told.get(name, str(name)), {"user": "prompt", "assistant": "answer", "tool": "tool"}.get(role, "")
 
 
-def _total(answer: Answer, chosen: list[Archive]) -> str:
+def _total(answer: SearchResults, chosen: list[Archive]) -> str:
     return _number([answer.counts[archive.name] for archive in chosen if archive.name in answer.counts])
 
 
@@ -322,7 +326,7 @@ def _number(counts: list[facets.Counts]) -> str:
     return f"{sum(count.total for count in counts):,}{'' if all(count.is_all for count in counts) else '+'}"
 
 
-def _facets(asked: Asked, answer: Answer, every: list[Archive], chosen: list[Archive]) -> list[Facet]:
+def _facets(asked: Asked, answer: SearchResults, every: list[Archive], chosen: list[Archive]) -> list[Facet]:
     """The filters with counts; that of projects only where there are several."""
     shown = []
     current = asked.given.get("project", "")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from sessionlog import search, when
+from sessionlog import times as when
+from sessionlog.ask.search import find as search
+from sessionlog.ask.search import query
 from sessionlog.errors import SessionlogError
-from sessionlog.search import words
 
 LONGEST_QUESTION = 500
 
@@ -30,7 +31,7 @@ class Asked(NamedTuple):
     mode: str  # "" for words, else a look at everything: exact or regex
 
 
-def of(request: Any) -> Asked:
+def from_request(request: Any) -> Asked:
     """What the address of a request asks for."""
     args = request.args
     given = {name: value for name in PARAMETERS if (value := (args.get(name) or "").strip()[:LONGEST_QUESTION])}
@@ -47,7 +48,7 @@ def of(request: Any) -> Asked:
     filters = search.Filters(**plain, **limits, failed=bool(given.get("failed")))
     position = re.fullmatch(r"(\d{1,19})-(.*)", args.get("before") or "")
     mode = given.get("mode", "") if given.get("mode") in dict(MODES) else ""
-    if "q" in given and not mode and not words.terms(given["q"]):
+    if "q" in given and not mode and not query.terms(given["q"]):
         mode = "exact"  # signs alone are in no index
     if "q" not in given:
         mode = ""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
 import os
-import secrets
 import socket
 import sqlite3
 import threading
@@ -15,30 +15,41 @@ import uvicorn
 from datasette.app import Datasette
 from datasette.database import Database
 
-from sessionlog import digest, metadata, reading
+from sessionlog.archive import describe, read
+from sessionlog.archive import place as projects
+from sessionlog.archive.place import Place
+from sessionlog.ask.rollup import open as rollup
 from sessionlog.errors import SessionlogError
-from sessionlog.projects import Place
-from sessionlog.web import archives, guard
+from sessionlog.web import archives, datasette_pages, guard, limits
+from sessionlog.web import token as tokens
 
 PORT = 8417
 # Audits look at everything there is; Datasette's own second is too short for a million events.
-SETTINGS = {"sql_time_limit_ms": 10_000, "suggest_facets": False, "truncate_cells_html": 300, "allow_facet": True}
+SETTINGS = {
+    "sql_time_limit_ms": 10_000,
+    "num_sql_threads": limits.THREADS,
+    "suggest_facets": False,
+    "truncate_cells_html": 300,
+    "allow_facet": True,
+    "default_cache_ttl": 0,
+}
 
 
 Places = Callable[[], Iterable[Place]]
 
 
-def datasette(places: Iterable[Place], token: str | None = None, again: Places | None = None) -> Datasette:
+def datasette(places: Iterable[Place], token: str = "", again: Places | None = None) -> Datasette:
     """A Datasette over these archives; `again` finds those that come later."""
     files = [place.db for place in places if os.path.exists(place.db)]
-    described = metadata.for_datasette([])  # of each archive our plugin tells
-    described["plugins"] = {"sessionlog": {"token": token}}
+    described = describe.for_datasette([])  # of each archive our plugin tells
     made = Datasette(files, metadata=described, settings=SETTINGS, pdb=False)
+    tokens.demand(made, token)
 
     def look() -> None:
         for place in again() if again else ():
             if place.name not in made.databases and archives.is_archive(place.db):
-                made.add_database(Database(made, path=place.db, is_mutable=True), name=place.name)
+                database = made.add_database(Database(made, path=place.db, is_mutable=True), name=place.name)
+                datasette_pages.limit(database)
 
     archives.found_by(made, look)
     return made
@@ -51,14 +62,23 @@ def serve(
     opened: bool,
     tell: Callable[[str], None],
     again: Places | None = None,
+    with_token: bool = True,
 ) -> None:
     """Serve until Ctrl-C; `tell` is told the address once somebody answers there."""
+    # Where rich is installed, Datasette prints local variables with an error: recorded text, and tokens.
+    vars(importlib.import_module("datasette.handle_exception"))["rich"] = None
     for place in (found := list(places)):
-        reading.bring_up_to_date(place)
+        read.bring_up_to_date(place)
     listening = _listen(host, port)
-    token = None if guard.is_loopback(listening.getsockname()[0]) else secrets.token_urlsafe(24)
+    is_local = guard.is_loopback(listening.getsockname()[0])
+    if not with_token and not is_local:
+        listening.close()
+        raise SessionlogError("without a token, only this machine can be answered; leave out --host or --no-token")
+    # One that others send over the network is good for this time only.
+    token = "" if not with_token else tokens.of_machine(projects.home_folder()) if is_local else tokens.new()
     app = datasette(found, token, again)
     address = _address(listening, host, token)
+    opened_address = _address(listening, host, tokens.ticket(app) if token else "")
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -66,7 +86,7 @@ def serve(
             tell(address)
             threading.Thread(target=_count_ahead, args=(found,), daemon=True).start()
             if opened:
-                threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+                threading.Thread(target=webbrowser.open, args=(opened_address,), daemon=True).start()
 
     config = uvicorn.Config(app.app(), log_level="warning", access_log=False, server_header=False)
     with listening:
@@ -77,7 +97,7 @@ def _count_ahead(places: Iterable[Place]) -> None:
     """The first page need not wait until a big archive is counted for the first time."""
     for place in places:
         with suppress(sqlite3.Error, SessionlogError, OSError):  # a page that needs it will say what is wrong
-            digest.connect(place).close()
+            rollup.connect(place).close()
 
 
 def _listen(host: str, port: int | None) -> socket.socket:
@@ -96,7 +116,7 @@ def _listen(host: str, port: int | None) -> socket.socket:
     raise SessionlogError(problem)
 
 
-def _address(listening: socket.socket, host: str, token: str | None) -> str:
+def _address(listening: socket.socket, host: str, token: str) -> str:
     # Nothing is bound here: an address that stands for all is replaced by a name that a browser can open.
     name = socket.gethostname() if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host  # noqa: S104
     address = f"http://{name}:{listening.getsockname()[1]}/"

@@ -11,19 +11,24 @@ from typing import Any
 
 from datasette.utils.asgi import AsgiStream, NotFound, Response
 
-from sessionlog import course, export, overview, terminal
-from sessionlog.course import Course
-from sessionlog.web import archives, code, entries, guard, pages
+from sessionlog.export import write as export
+from sessionlog.session import header, merge
+from sessionlog.session.live import may_grow
+from sessionlog.session.load import load
+from sessionlog.session.outline import Outline
+from sessionlog.text import plain
+from sessionlog.web import archives, entry_html, guard, highlight
+from sessionlog.web import page as pages
 from sessionlog.web.archives import Archive
-from sessionlog.web.choice import Choice
-from sessionlog.web.session_parts import View, is_live
+from sessionlog.web.session_query import Choice
+from sessionlog.web.session_window import View
 
 FORMATS = {"md": ("markdown", "text/markdown"), "jsonl": ("jsonl", "application/jsonl"), "html": ("html", "text/html")}
 # Characters that come at once when somebody wants to see more of a text.
 PIECE = 200_000
 
-_courses: dict[tuple[str, str], tuple[tuple[int, ...], Course]] = {}
-KEPT = 8  # courses of sessions that were looked at last
+_outlines: dict[tuple[str, str], tuple[tuple[int, ...], Outline]] = {}
+KEPT = 8  # outlines of the sessions that were looked at last
 
 
 def routes(datasette: Any) -> list[tuple[str, Any]]:
@@ -41,13 +46,13 @@ def routes(datasette: Any) -> list[tuple[str, Any]]:
 async def page(datasette: Any, request: Any) -> Response:
     """The whole page, with the part of the session that was asked for."""
     archive, session_id = _asked(datasette, request)
-    choice = Choice.of(request)
+    choice = Choice.from_request(request)
 
     def question(connection: sqlite3.Connection) -> dict[str, Any]:
         session = _session(connection, session_id)
-        view = View(connection, session, _course(archive, connection, session_id), choice)
+        view = View(connection, session, _outline(archive, connection, session_id), choice)
         stamp = _stamp(connection, session_id)
-        about = overview.of(connection, session, archive.place.project)
+        about = header.load(connection, session, archive.place.project)
         return {"stamp": stamp, "window": view.window(), **_around_it(view, about)}
 
     context = await archives.read(archive, question)
@@ -56,13 +61,13 @@ async def page(datasette: Any, request: Any) -> Response:
     )
 
 
-def _around_it(view: View, about: overview.Overview) -> dict[str, Any]:
+def _around_it(view: View, about: header.Overview) -> dict[str, Any]:
     """What stands around the timeline, and changes with it."""
     return {
         "view": view,
         "about": about,
         "tokens": _tokens(about),
-        "outline": view.outline(),
+        "prompts": view.prompts(),
         "chips": view.chips(),
         "minimap": view.minimap(),
     }
@@ -71,11 +76,11 @@ def _around_it(view: View, about: overview.Overview) -> dict[str, Any]:
 async def part(datasette: Any, request: Any) -> Response:
     """More of the timeline, for whoever scrolled to its edge."""
     archive, session_id = _asked(datasette, request)
-    choice = Choice.of(request)
+    choice = Choice.from_request(request)
 
     def question(connection: sqlite3.Connection) -> dict[str, Any]:
         session = _session(connection, session_id)
-        view = View(connection, session, _course(archive, connection, session_id), choice)
+        view = View(connection, session, _outline(archive, connection, session_id), choice)
         return {"view": view, "window": view.window()}
 
     context = await archives.read(archive, question)
@@ -87,15 +92,15 @@ async def part(datasette: Any, request: Any) -> Response:
 async def live(datasette: Any, request: Any) -> Response:
     """What is new since `stamp`, from the block `after` on; nothing as long as nothing happened."""
     archive, session_id = _asked(datasette, request)
-    choice = Choice.of(request)
+    choice = Choice.from_request(request)
 
     def question(connection: sqlite3.Connection) -> dict[str, Any] | None:
         stamp = _stamp(connection, session_id)
         session = _session(connection, session_id)
-        if stamp == request.args.get("stamp") and is_live(session):
+        if stamp == request.args.get("stamp") and may_grow(session):
             return None
-        view = View(connection, session, _course(archive, connection, session_id), choice)
-        about = overview.of(connection, session, archive.place.project)
+        view = View(connection, session, _outline(archive, connection, session_id), choice)
+        about = header.load(connection, session, archive.place.project)
         return {"stamp": stamp, "window": view.newest(), **_around_it(view, about)}
 
     context = await archives.read(archive, question)
@@ -112,11 +117,11 @@ async def text(datasette: Any, request: Any) -> Response:
     moment, source = request.url_vars["moment"], request.url_vars["source"]
 
     def question(connection: sqlite3.Connection) -> str | None:
-        item = _course(archive, connection, session_id).by_name.get(moment)
+        item = _outline(archive, connection, session_id).by_name.get(moment)
         if item is None:
             return None
-        (entry,) = course.load(connection, session_id, [item])
-        return entries.part_text(entry, source)
+        (entry,) = load(connection, session_id, [item])
+        return entry_html.part_text(entry, source)
 
     found = await archives.read(archive, question)
     if found is None:
@@ -125,7 +130,7 @@ async def text(datasette: Any, request: Any) -> Response:
     if (start := request.args.get("from") or "").isdigit():
         piece = found[int(start) : int(start) + PIECE]
         left = str(max(0, len(found) - int(start) - PIECE))
-        found = terminal.safe(piece)
+        found = plain.safe(piece)
     body = found.encode("utf-8", "replace").decode()
     answer = pages.response(body, content_type="text/plain; charset=utf-8")
     answer.headers["x-left"] = left
@@ -163,7 +168,7 @@ async def download(datasette: Any, request: Any) -> AsgiStream:
 
 async def style_sheet(datasette: Any, request: Any) -> Response:
     """The colours of code."""
-    answer = pages.response(code.style_sheet(), content_type="text/css; charset=utf-8")
+    answer = pages.response(highlight.style_sheet(), content_type="text/css; charset=utf-8")
     answer.headers["cache-control"] = "max-age=3600"
     return answer
 
@@ -177,7 +182,7 @@ def _asked(datasette: Any, request: Any) -> tuple[Archive, str]:
 
 def _frame(datasette: Any, archive: Archive, session_id: str, choice: Choice) -> dict[str, Any]:
     """What all templates of the page want to know."""
-    rows = {name: datasette.urls.table(archive.name, name) for name in ("events", "messages")}
+    rows = {name: datasette.urls.table(archive.name, name) for name in ("events", "transcript_parts")}
     return {"archive": archive, "session_id": session_id, "choice": choice, "rows": rows}
 
 
@@ -190,23 +195,23 @@ def _session(connection: sqlite3.Connection, session_id: str) -> dict[str, Any]:
     return row
 
 
-def _course(archive: Archive, connection: sqlite3.Connection, session_id: str) -> Course:
+def _outline(archive: Archive, connection: sqlite3.Connection, session_id: str) -> Outline:
     """Kept as long as the session stays as it is: reading 20,000 events takes a moment."""
     key = (archive.place.db, session_id)
-    now = course.stamp(connection, session_id)
-    stamp, known = _courses.pop(key, ((), None))
-    found = known if known is not None and stamp == now else course.of(connection, session_id)
-    _courses[key] = (now, found)
-    while len(_courses) > KEPT:
-        _courses.pop(next(iter(_courses)), None)
+    now = merge.stamp(connection, session_id)
+    stamp, known = _outlines.pop(key, ((), None))
+    found = known if known is not None and stamp == now else merge.read(connection, session_id)
+    _outlines[key] = (now, found)
+    while len(_outlines) > KEPT:
+        _outlines.pop(next(iter(_outlines)), None)
     return found
 
 
 def _stamp(connection: sqlite3.Connection, session_id: str) -> str:
-    return "-".join(map(str, course.stamp(connection, session_id)))
+    return "-".join(map(str, merge.stamp(connection, session_id)))
 
 
-def _tokens(about: overview.Overview) -> dict[str, Any]:
+def _tokens(about: header.Overview) -> dict[str, Any]:
     """Tokens in and out, and their cost: None as soon as one price is not known."""
     read = sum(row["input_tokens"] + row["cache_read_tokens"] + row["cache_write_tokens"] for row in about.usage)
     costs = [row["cost_usd"] for row in about.usage]

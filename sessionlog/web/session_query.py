@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
-from sessionlog.course import Item
+from sessionlog.session.outline import Item
 
 
 class Choice(NamedTuple):
@@ -22,7 +22,7 @@ class Choice(NamedTuple):
     end: bool = False
 
     @classmethod
-    def of(cls, request: Any) -> Choice:
+    def from_request(cls, request: Any) -> Choice:
         args = request.args
         return cls(
             kinds=frozenset(args.getlist("kind")),
@@ -48,11 +48,7 @@ class Choice(NamedTuple):
             return "bookkeeping" in self.kinds
         if not (self.kinds or self.tools or self.trouble):
             return True
-        return (
-            item.kind in self.kinds
-            or (item.kind == "tool" and item.title in self.tools)
-            or (self.trouble and is_trouble)
-        )
+        return item.group in self.kinds or (item.is_call and item.title in self.tools) or (self.trouble and is_trouble)
 
     @property
     def moment(self) -> str:

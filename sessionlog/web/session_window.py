@@ -1,4 +1,4 @@
-"""Which part of a session a page shows: filters, a window of blocks, the outline of prompts, a map of the whole."""
+"""Which part of a session a page shows: filters, a window of blocks, the list of prompts, a map of the whole."""
 
 from __future__ import annotations
 
@@ -8,24 +8,23 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
 from typing import Any, NamedTuple
 
-from sessionlog import course, terminal
-from sessionlog.course import Agent, Course, Item
-from sessionlog.timeline import Entry
-from sessionlog.web import entries
-from sessionlog.web.choice import Choice
-from sessionlog.web.entries import Shown
-from sessionlog.when import archive_text, moment
+from sessionlog.session import live
+from sessionlog.session.load import Entry, load
+from sessionlog.session.merge import words
+from sessionlog.session.outline import Agent, Item, Outline
+from sessionlog.text import plain
+from sessionlog.times import moment
+from sessionlog.web import entry_html
+from sessionlog.web.entry_html import Shown
+from sessionlog.web.session_query import Choice
 
 # Entries that come at once, and how many of them before the moment that was asked for.
 WINDOW, BEFORE = 60, 16
 # At most: calls in one block, entries of a sub-agent, prompts in the outline, bars of the map, blocks that are new to a
 # page that is watched.
 CALLS, AGENT, PROMPTS, BARS, NEWEST = 24, 30, 500, 160, 120
-# A session is live for so long (s) after its last event; so long if it said that it ended.
-LIVE, ENDED = 900, 20
 # A pause (s) that is worth a word.
 PAUSE = 300
 
@@ -36,6 +35,7 @@ KINDS = {
     "answer": "Answers",
     "thinking": "Thinking",
     "tool": "Tools",
+    "no result": "No result",
     "permission": "Permissions",
     "sub-agent": "Sub-agents",
     "failure": "Failures of the model",
@@ -109,7 +109,7 @@ class Block:
 
     @property
     def took(self) -> str:
-        return terminal.duration(1000 * _seconds(self.items[0].at, self.items[-1].at))
+        return plain.duration(1000 * _seconds(self.items[0].at, self.items[-1].at))
 
 
 class Window(NamedTuple):
@@ -134,7 +134,7 @@ class Chip(NamedTuple):
 
 @dataclass
 class Prompt:
-    """A line of the outline."""
+    """A line in the list of prompts."""
 
     name: str
     at: str
@@ -144,7 +144,7 @@ class Prompt:
     first_trouble: str = ""
 
 
-class Outline(NamedTuple):
+class PromptList(NamedTuple):
     """Prompts to jump by, how many there are in all, and where those go on that are left out."""
 
     prompts: list[Prompt]
@@ -163,24 +163,21 @@ class Bar(NamedTuple):
     title: str
 
 
-def is_live(session: dict[str, Any]) -> bool:
-    """Whether more may come at any moment."""
-    past = _seconds(session["last_at"], archive_text(datetime.now(timezone.utc)))
-    return past < (ENDED if session["ended_at"] else LIVE)
-
-
 class View:
     """A session seen through a choice."""
 
-    def __init__(self, connection: sqlite3.Connection, session: dict[str, Any], whole: Course, choice: Choice) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, session: dict[str, Any], outline: Outline, choice: Choice
+    ) -> None:
         self.connection = connection
         self.session = session
-        self.course = whole
+        self.outline = outline
         self.choice = choice
-        self.target = whole.by_name.get(choice.at)
-        self.agent = whole.agents.get(choice.agent)
-        self.is_live = is_live(session)
-        self._turn = whole.turn
+        self.target = outline.by_name.get(choice.at)
+        self.agent = outline.agents.get(choice.agent)
+        self.is_live = live.is_live(session)
+        self.may_grow = live.may_grow(session)
+        self._turn = outline.turn
         self.blocks = list(self._gathered(self._wanted()))
 
     @property
@@ -195,10 +192,10 @@ class View:
     def window(self) -> Window:
         """The blocks around the moment, before or after a name, at the end, else the first ones."""
         numbers = [block.number for block in self.blocks]
-        if item := self.course.by_name.get(self.choice.before):
+        if item := self.outline.by_name.get(self.choice.before):
             end = bisect_left(numbers, item.number)
             return self._window(self._back(end, WINDOW), end)
-        if item := self.course.by_name.get(self.choice.after):
+        if item := self.outline.by_name.get(self.choice.after):
             start = bisect_left(numbers, item.number + 1)
             return self._window(start, self._forth(start, WINDOW))
         if self.choice.end:
@@ -209,41 +206,43 @@ class View:
 
     def newest(self) -> Window:
         """All blocks from the one with the name `after` on: what may have changed, and what is new."""
-        item = self.course.by_name.get(self.choice.after)
+        item = self.outline.by_name.get(self.choice.after)
         start = bisect_left([block.number for block in self.blocks], item.number) if item else 0
         return self._window(start, min(len(self.blocks), start + NEWEST))
 
-    def outline(self) -> Outline:
+    def prompts(self) -> PromptList:
         """The prompts of the session, and what followed each; of very many, those around the moment that is shown."""
         found: list[Prompt] = []
         items: list[Item] = []
         here = 0
-        number = self.target.number if self.target else len(self.course.items) if self.choice.end else 0
-        for item in self.course.items:
+        number = self.target.number if self.target else len(self.outline.items) if self.choice.end else 0
+        for item in self.outline.items:
             if item.kind == "prompt" and not item.agent_id:
                 found.append(Prompt(item.name, item.at))
                 items.append(item)
                 here = len(found) - 1 if item.number <= number else here
             elif found and not item.minor:
-                found[-1].calls += item.kind == "tool"
+                found[-1].calls += item.is_call
                 if self.is_trouble(item):
                     found[-1].trouble += 1
                     found[-1].first_trouble = found[-1].first_trouble or item.name
         start = max(0, min(here - PROMPTS // 2, len(found) - PROMPTS))
         shown = found[start : start + PROMPTS]
         for prompt, item in zip(shown, items[start:], strict=False):
-            words = course.words(self.connection, item, 300)
-            prompt.words = terminal.one_line(entries.without_tags(words), 120)
+            said = words(self.connection, item, 300)
+            prompt.words = plain.one_line(entry_html.without_tags(said), 120)
         earlier = found[start - 1].name if start else ""
         later = found[start + PROMPTS].name if start + PROMPTS < len(found) else ""
-        return Outline(shown, len(found), earlier, later)
+        return PromptList(shown, len(found), earlier, later)
 
     def chips(self) -> dict[str, list[Chip]]:
         """The filters: each is a link to the same page with the filter on or off."""
         choice = self.choice
-        kinds = Counter("bookkeeping" if item.minor else item.kind for item in self.course.items)
-        tools = Counter(item.title for item in self.course.items if item.kind == "tool")
-        trouble = sum(self.is_trouble(item) for item in self.course.items if not item.minor)
+        kinds = Counter(item.group for item in self.outline.items)
+        if kinds["sub-agent"]:
+            kinds["sub-agent"] = len(self.outline.agents)
+        tools = Counter(item.title for item in self.outline.items if item.is_call)
+        trouble = sum(self.is_trouble(item) for item in self.outline.items if not item.minor)
 
         def kind(name: str) -> Chip:
             query = choice.query(kinds=choice.kinds ^ {name}, focused=False)
@@ -267,7 +266,7 @@ class View:
 
     def minimap(self) -> list[Bar]:
         """The session from left to right; where it went wrong, and where prompts are."""
-        items = [item for item in self.course.items if not item.minor]
+        items = [item for item in self.outline.items if not item.minor]
         bars = []
         count = min(BARS, len(items))
         for number in range(count):
@@ -277,7 +276,7 @@ class View:
             most = Counter(item.kind for item in some).most_common(1)[0][0]
             first = bad[0] if bad else prompt or some[0]
             told = f"{len(bad)} went wrong, " if bad else ""
-            title = f"{terminal.local_time(first.at, '%H:%M')}: {told}{terminal.counted(len(some), 'thing')}"
+            title = f"{plain.local_time(first.at, '%H:%M')}: {told}{plain.counted(len(some), 'thing')}"
             name = "bad" if bad else "prompt" if prompt else most
             bars.append(Bar(number * 1000 / count, 1000 / count, name, first.name, title))
         return bars
@@ -285,7 +284,7 @@ class View:
     # --- Blocks -------------------------------------------------------------------------------------------------------
 
     def _wanted(self) -> list[Item]:
-        items = self.agent.items if self.agent else self.course.items
+        items = self.agent.items if self.agent else self.outline.items
         return [item for item in items if item is self.target or self.choice.wants(item, self.is_trouble(item))]
 
     def _gathered(self, items: list[Item]) -> Iterable[Block]:
@@ -306,7 +305,7 @@ class View:
             if in_run:
                 run.append(item)
             elif item.agent_id in of_agents:
-                yield Block("agent", of_agents[item.agent_id], self.course.agents[item.agent_id])
+                yield Block("agent", of_agents[item.agent_id], self.outline.agents[item.agent_id])
             else:
                 yield Block("one", [item])
         if run:
@@ -342,7 +341,7 @@ class View:
         after = blocks[-1].name if blocks and end < len(self.blocks) else ""
         prompt = ""
         if before:
-            turn = self.course.items[: blocks[0].number]
+            turn = self.outline.items[: blocks[0].number]
             prompt = next((item.name for item in reversed(turn) if item.kind == "prompt" and not item.agent_id), "")
         return Window(blocks, before, after, self.target.name if self.target else "", prompt)
 
@@ -354,15 +353,15 @@ class View:
             first = max(0, min(at - AGENT // 2, len(items) - AGENT))
             items = items[first : first + AGENT]
             block.left_out = len(block.items) - len(items)
-        loaded = course.load(self.connection, self.session["session_id"], items)
+        loaded = load(self.connection, self.session["session_id"], items)
         block.entries = [
-            entries.shown(self._at_home(entry), item, self._is_running(item))
+            entry_html.shown(self._at_home(entry), item, self._is_running(item))
             for entry, item in zip(loaded, items, strict=True)
         ]
         if block.agent:
             said = next((item for item in reversed(block.agent.items) if item.title == "SubagentStop"), None)
-            told = block.agent.description or (course.words(self.connection, said, 300) if said else "")
-            block.headline = terminal.one_line(told, 160)
+            told = block.agent.description or (words(self.connection, said, 300) if said else "")
+            block.headline = plain.one_line(told, 160)
             block.trouble = sum(self.is_trouble(item) for item in block.agent.items)
         block.is_open = block.kind == "agent" and any(item is self.target for item in block.items)
         block.is_running = self.is_live and (
@@ -371,9 +370,9 @@ class View:
         )
         if previous:
             pause = _seconds(previous, block.items[0].at)
-            block.pause = f"{terminal.duration(1000 * pause)} later" if pause >= PAUSE else ""
-        day = terminal.local_time(block.items[0].at, "%A, %d %B %Y")
-        block.day = day if not previous or terminal.local_time(previous, "%A, %d %B %Y") != day else ""
+            block.pause = f"{plain.duration(1000 * pause)} later" if pause >= PAUSE else ""
+        day = plain.local_time(block.items[0].at, "%A, %d %B %Y")
+        block.day = day if not previous or plain.local_time(previous, "%A, %d %B %Y") != day else ""
 
     def _at_home(self, entry: Entry) -> Entry:
         """A transcript does not say where a call was made: in the session's folder, as far as one knows."""
@@ -382,7 +381,7 @@ class View:
         return entry._replace(call=entry.call._replace(cwd=self.session["cwd"]))
 
     def _is_running(self, item: Item) -> bool:
-        return self.is_live and not self.session["ended_at"] and item.number >= self._turn
+        return self.is_live and item.number >= self._turn
 
 
 def _seconds(start: str, end: str) -> float:

@@ -6,14 +6,14 @@ from typing import Any, NamedTuple
 
 from datasette.utils.asgi import Response
 
-from sessionlog import stats
-from sessionlog.digest import listing
-from sessionlog.web import archives, home, pages
+from sessionlog.ask.rollup import sessions, stats
+from sessionlog.web import archives
+from sessionlog.web import page as pages
 
 SIZE = 50
 
 
-class Column(NamedTuple):
+class SortColumn(NamedTuple):
     """What a list can be sorted by."""
 
     sort: str
@@ -22,17 +22,17 @@ class Column(NamedTuple):
 
 
 COLUMNS = (
-    Column("title", "Session", "text"),
-    Column("started", "Started", "time"),
-    Column("took", "Took"),
-    Column("prompts", "Prompts"),
-    Column("tools", "Tools"),
-    Column("edits", "Edits"),
-    Column("failures", "Failed"),
-    Column("tokens", "Tokens"),
-    Column("cost", "Cost"),
-    Column("branch", "Branch", "text"),
-    Column("model", "Model", "text"),
+    SortColumn("title", "Session", "text"),
+    SortColumn("started", "Started", "time"),
+    SortColumn("took", "Took"),
+    SortColumn("prompts", "Prompts"),
+    SortColumn("tools", "Tools"),
+    SortColumn("edits", "Edits"),
+    SortColumn("failures", "Failed"),
+    SortColumn("tokens", "Tokens"),
+    SortColumn("cost", "Cost"),
+    SortColumn("branch", "Branch", "text"),
+    SortColumn("model", "Model", "text"),
 )
 WORDS = ("since", "until", "tool", "file", "branch", "model", "text")
 
@@ -46,17 +46,17 @@ async def page(datasette: Any, request: Any) -> Response:
     name = pages.part(request, "name") if request.url_vars.get("name") else ""
     found = archives.chosen(datasette, [name])
     asked = {key: (request.args.get(key) or "").strip() for key in (*WORDS, "failed")}
-    filters = listing.Filters(**{word: asked[word] for word in WORDS}, failed=bool(asked["failed"]))
+    filters = sessions.Filters(**{word: asked[word] for word in WORDS}, failed=bool(asked["failed"]))
     sort = request.args.get("sort") or "started"
     ascending = {column.sort for column in COLUMNS if column.kind == "text"}
-    order = listing.Order(sort, (request.args.get("order") or ("asc" if sort in ascending else "desc")) == "desc")
+    order = sessions.Order(sort, (request.args.get("order") or ("asc" if sort in ascending else "desc")) == "desc")
     after = request.args.get("after")
     only_rows = bool(request.args.get("rows"))
 
-    def question(counted: stats.Counted, sources: list[listing.Source]) -> dict[str, Any]:
-        answer: dict[str, Any] = {"page": listing.page(sources, filters, order, after, SIZE)}
+    def question(counted: stats.Counted, sources: list[sessions.Source]) -> dict[str, Any]:
+        answer: dict[str, Any] = {"page": sessions.page(sources, filters, order, after, SIZE)}
         if not only_rows:
-            answer |= {"count": listing.count(sources, filters), "choices": listing.choices(sources)}
+            answer |= {"count": sessions.count(sources, filters), "choices": sessions.choices(sources)}
         return answer
 
     def here(**more: Any) -> str:
@@ -67,9 +67,8 @@ async def page(datasette: Any, request: Any) -> Response:
     shown = {
         "rows": answer["page"].rows,
         "next": here(after=answer["page"].next) if answer["page"].next else None,
-        "archives": archives.of(datasette),
+        "archives": archives.find(datasette),
         "project": name,
-        "live_since": home.live_since(),
     }
     if only_rows:
         return pages.response(str(await pages.fragment(datasette, "session_rows", **shown)))
@@ -89,7 +88,7 @@ async def page(datasette: Any, request: Any) -> Response:
     )
 
 
-def _sorted_by(here: Any, order: listing.Order, column: Column) -> str:
+def _sorted_by(here: Any, order: sessions.Order, column: SortColumn) -> str:
     """The address of the list sorted by a column; the other way round, if it is already."""
     first = "asc" if column.kind == "text" else "desc"
     turned = {"asc": "desc", "desc": "asc"}["desc" if order.descending else "asc"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -10,13 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from sessionlog import archive, event, migrate, projects
+from sessionlog.archive import append, event, migrate
+from sessionlog.archive import place as projects
 from tests.conftest import Hook, rows
-from tests.test_hook import prompt, tool
+from tests.record.test_hook import prompt, tool
 
 
 def test_every_migration_has_its_number_and_the_hook_knows_the_last() -> None:
-    assert [number for number, _ in migrate.migrations()] == list(range(1, archive.SCHEMA_VERSION + 1))
+    assert [number for number, _ in migrate.migrations()] == list(range(1, append.SCHEMA_VERSION + 1))
 
 
 def test_the_columns_of_the_table_are_those_of_the_record(hook: Hook, place: projects.Place) -> None:
@@ -25,7 +27,7 @@ def test_the_columns_of_the_table_are_those_of_the_record(hook: Hook, place: pro
     assert columns == ["id", *event.COLUMNS, "hash", "salt"]
 
 
-@pytest.mark.parametrize("version", range(archive.SCHEMA_VERSION))
+@pytest.mark.parametrize("version", range(append.SCHEMA_VERSION))
 def test_twenty_hooks_at_once_on_an_older_database(hook: Hook, place: projects.Place, version: int) -> None:
     Path(place.home).mkdir(parents=True)
     connection = sqlite3.connect(place.db)
@@ -39,14 +41,14 @@ def test_twenty_hooks_at_once_on_an_older_database(hook: Hook, place: projects.P
         done = list(pool.map(lambda number: hook(tool(number)), range(20)))
     assert [result.stderr for result in done if result.stderr] == []
     assert len(rows(place)) == 20
-    assert rows(place, "PRAGMA user_version") == [{"user_version": archive.SCHEMA_VERSION}]
+    assert rows(place, "PRAGMA user_version") == [{"user_version": append.SCHEMA_VERSION}]
 
 
 def test_a_killed_migration_leaves_the_version_before_it(
     place: projects.Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     script = "CREATE TABLE half (a);\nCREATE TABLE broken ("
-    monkeypatch.setattr(migrate, "migrations", lambda: [(1, script + ");")])
+    monkeypatch.setattr(migrate, "read_script", lambda _: script + ");")
     with pytest.raises(sqlite3.OperationalError):
         migrate.open_new_or_outdated(place, 1)
     assert rows(place, "SELECT * FROM sqlite_master") == []
@@ -66,7 +68,7 @@ def test_a_database_of_a_newer_sessionlog_is_not_touched(hook: Hook, place: proj
     assert b"newer sessionlog" in done.stderr
     assert Path(place.db).read_bytes() == before
     connection = sqlite3.connect(place.db)
-    connection.execute(f"PRAGMA user_version = {archive.SCHEMA_VERSION}")  # as if sessionlog had been upgraded
+    connection.execute(f"PRAGMA user_version = {append.SCHEMA_VERSION}")  # as if sessionlog had been upgraded
     connection.close()
     assert hook(prompt("three")).stderr == b""
     assert [row["prompt"] for row in rows(place)] == ["one", "two", "three"]
@@ -84,6 +86,33 @@ def test_another_programs_database_is_refused(hook: Hook, tmp_path: Path) -> Non
     assert Path(f"{other}.spool").exists()
 
 
+@pytest.mark.parametrize("content", [b"alias ll='ls -la'\n" * 300, b"SQLite format 3\0" + b"x" * 8000])
+def test_a_file_that_is_no_archive_is_not_set_aside(hook: Hook, tmp_path: Path, content: bytes) -> None:
+    bashrc = tmp_path / ".bashrc"
+    bashrc.write_bytes(content)
+    for text in ("one", "two"):
+        done = hook(prompt(text), SESSIONLOG_DB=str(bashrc))
+        assert done.returncode == 0 and b"left as it is" in done.stderr
+    assert bashrc.read_bytes() == content
+    assert sorted(path.name for path in tmp_path.glob(".bashrc*")) == [".bashrc", ".bashrc.lock", ".bashrc.spool"]
+    assert Path(f"{bashrc}.spool").read_bytes().count(b"UserPromptSubmit") == 2
+
+
+def test_an_archive_of_ours_is_set_aside_wherever_it_is(hook: Hook, tmp_path: Path) -> None:
+    db = tmp_path / "mine.db"
+    hook(prompt("one"), SESSIONLOG_DB=str(db))
+    with closing(sqlite3.connect(db)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    data = bytearray(db.read_bytes())
+    data[100:] = os.urandom(len(data) - 100)
+    db.write_bytes(data)
+    done = hook(prompt("two"), SESSIONLOG_DB=str(db))
+    assert done.returncode == 0 and b"set aside" in done.stderr
+    (aside,) = [path for path in tmp_path.glob("mine.db.damaged-*") if not path.name.endswith(("-wal", "-shm"))]
+    assert aside.read_bytes() == data
+    assert [row["prompt"] for row in rows(projects.Place("", "", str(db)))] == ["two"]
+
+
 def test_sessions_are_kept_up_to_date(hook: Hook, place: projects.Place) -> None:
     hook({"session_id": "s1", "hook_event_name": "SessionStart", "source": "startup", "model": "claude-x", "cwd": "/p"})
     hook(prompt("first"))
@@ -93,7 +122,7 @@ def test_sessions_are_kept_up_to_date(hook: Hook, place: projects.Place) -> None
     hook({"session_id": "s1", "hook_event_name": "SessionEnd", "reason": "logout"})
     (session,) = rows(place, "SELECT * FROM session_summary")
     assert session["ended_at"] and session["end_reason"] == "logout"
-    assert (session["source"], session["model"], session["first_prompt"]) == ("startup", "claude-x", "first")
+    assert (session["start_reason"], session["model"], session["first_prompt"]) == ("startup", "claude-x", "first")
     counts = [session[name] for name in ("events", "prompts", "tool_calls", "edits", "failures")]
     assert counts == [6, 1, 3, 1, 1]
     hook({"session_id": "s1", "hook_event_name": "SessionStart", "source": "resume"})
@@ -147,13 +176,13 @@ def test_every_view_survives_odd_data(hook: Hook, place: projects.Place) -> None
 
 def test_a_second_copy_is_looked_for_by_what_is_rare(hook: Hook, place: projects.Place) -> None:
     hook(prompt("x"))
-    with closing(archive.connect(place.db, 1)) as connection:
+    with closing(append.connect(place.db, 1)) as connection:
         # Whichever index was made last: without statistics, SQLite takes the first of those that seem alike.
         for row in rows(place, "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND tbl_name = 'events'"):
             connection.execute(f"DROP INDEX {row['name']}")
             connection.execute(row["sql"])
             values = dict.fromkeys([*event.COLUMNS, "salt", "earliest", "latest", "has_own_id"])
             for same, index in (("_SAME_CALL", "events_tool_use_id"), ("_SAME_MOMENT", "events_session_id_at")):
-                statement = archive._APPEND % getattr(archive, same)
+                statement = append._APPEND % getattr(append, same)
                 plan = [step[3] for step in connection.execute(f"EXPLAIN QUERY PLAN {statement}", values)]
                 assert any(step.startswith(f"SEARCH events USING INDEX {index} ") for step in plan), plan

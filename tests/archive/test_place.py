@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
-from sessionlog import projects, reading
+from sessionlog.archive import place as projects
+from sessionlog.archive import read, spool, whose
 from tests.conftest import Hook, rows
-from tests.test_hook import prompt
+from tests.helpers.archives import store
+from tests.record.test_hook import prompt
 
 
 def git(*arguments: str, cwd: Path) -> None:
@@ -32,11 +35,78 @@ def git(*arguments: str, cwd: Path) -> None:
 def test_the_file_is_named_after_the_folder_and_a_hash_of_its_path(folder: str, name: str) -> None:
     stem = projects.place(folder).name
     assert stem.startswith(name)
-    assert len(stem) == len(name) + 6
+    assert len(stem) == len(name) + 16
 
 
 def test_folders_of_one_name_have_archives_of_their_own() -> None:
     assert projects.place("/a/shop").db != projects.place("/b/shop").db
+
+
+# --- Older archives, whose names two projects can share ---------------------------------------------------------------
+
+
+def made_with_a_short_name(place: projects.Place, owner: str, *payloads: dict[str, object]) -> projects.Place:
+    """An archive as it was named before, made by the project `owner`."""
+    short = f"{place.db[: -len('-0123456789abcdef.db')]}-{projects._short_hash(os.fsencode(place.project))}.db"
+    older = projects.Place(place.home, owner, short)
+    store(older, *payloads)
+    return older
+
+
+def test_an_archive_with_a_short_name_stays_in_use(hook: Hook, place: projects.Place) -> None:
+    older = made_with_a_short_name(place, place.project, prompt("before"))
+    assert hook(prompt("after")).returncode == 0
+    assert [row["prompt"] for row in rows(older)] == ["before", "after"]
+    assert not os.path.exists(place.db)
+    assert read.place_of(place.project).db == whose.place(place.project).db == older.db
+    assert [found.db for found in read.all_places()] == [older.db]
+
+
+def test_a_path_of_the_same_short_hash_does_not_write_into_it(hook: Hook, place: projects.Place) -> None:
+    victim = made_with_a_short_name(place, "/home/victim/shop", prompt("theirs"))
+    for text in ("one", "two"):
+        assert hook(prompt(text)).returncode == 0
+    assert [row["prompt"] for row in rows(victim)] == ["theirs"]
+    assert [row["prompt"] for row in rows(place)] == ["one", "two"]
+    assert read.place_of(place.project).db == place.db
+    assert [found.db for found in read.all_places()] == sorted([victim.db, place.db])
+
+
+def test_nor_into_its_spool(hook: Hook, place: projects.Place) -> None:
+    victim = made_with_a_short_name(place, "/home/victim/shop", prompt("theirs"))
+    spool.append(victim, (1, "any_event", None, None, prompt("theirs, waiting")))
+    before = Path(f"{victim.db}.spool").read_bytes()
+    assert hook(prompt("one")).returncode == 0
+    assert Path(f"{victim.db}.spool").read_bytes() == before
+    assert [row["prompt"] for row in rows(place)] == ["one"]
+
+
+def test_events_that_wait_for_a_short_name_come_home(hook: Hook, place: projects.Place) -> None:
+    older = made_with_a_short_name(place, place.project)
+    spool.append(older, (1, "any_event", None, None, prompt("waiting")))
+    for path in Path(place.home).glob("*.db*"):
+        if not path.name.endswith(".spool"):
+            path.unlink()
+    hook(prompt("next"))
+    assert [row["prompt"] for row in rows(older)] == ["waiting", "next"]
+
+
+def test_an_older_archive_that_cannot_be_read_now_is_not_forked(place: projects.Place) -> None:
+    older = made_with_a_short_name(place, place.project, prompt("before"))
+    Path(older.db).write_bytes(b"no database at all" * 100)
+    assert whose.place(place.project).db == older.db
+
+
+@pytest.mark.parametrize("cwd", ["/" + "a/" * 200_000, "/x" * 100_000, "a" * 400_000])
+def test_a_working_directory_that_is_too_long_for_a_path_takes_no_time(
+    hook: Hook, monkeypatch: pytest.MonkeyPatch, cwd: str
+) -> None:
+    monkeypatch.delenv("CLAUDE_PROJECT_DIR")
+    started = time.monotonic()
+    assert hook({**prompt("x"), "cwd": cwd}).returncode == 0
+    assert time.monotonic() - started < 2
+    (archive,) = read.all_places()
+    assert [row["cwd"] for row in rows(archive)] == [cwd]
 
 
 @pytest.mark.parametrize(
@@ -93,21 +163,39 @@ def test_a_worktree_counts_as_its_main_checkout(hook: Hook, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("pointer", "expected"),
+    ("pointer", "way_back", "expected"),
     [
-        ("gitdir: /m/.git/worktrees/t\n", "/m"),
-        ("gitdir: ../m/.git/worktrees/t\n", "m"),
-        ("gitdir: /m/bare.git/worktrees/t\n", "/m/bare.git"),
-        ("gitdir: ../.git/modules/sub\n", "tree"),  # a submodule is a project of its own
-        ("nonsense", "tree"),
+        ("gitdir: {tmp}/m/.git/worktrees/t\n", "{tmp}/tree/.git\n", "m"),
+        ("gitdir: ../m/.git/worktrees/t\n", "{tmp}/tree/.git\n", "m"),
+        ("gitdir: {tmp}/m/bare.git/worktrees/t\n", "{tmp}/tree/.git\n", "m/bare.git"),
+        ("gitdir: {tmp}/m/.git/worktrees/t\n", "{tmp}/another/.git\n", "tree"),  # it only claims to be a worktree
+        ("gitdir: {tmp}/m/.git/worktrees/t\n", "", "tree"),
+        ("gitdir: ../.git/modules/sub\n", "", "tree"),  # a submodule is a project of its own
+        ("nonsense", "", "tree"),
     ],
 )
-def test_what_a_git_file_points_to(tmp_path: Path, pointer: str, expected: str) -> None:
+def test_what_a_git_file_points_to(tmp_path: Path, pointer: str, way_back: str, expected: str) -> None:
     tree = tmp_path / "tree"
     tree.mkdir()
-    (tree / ".git").write_text(pointer)
-    found = projects.main_checkout(str(tree), os.path.realpath)
-    assert found == (expected if expected.startswith("/") else str(tmp_path / expected))
+    for repository in (tmp_path / "m" / ".git", tmp_path / "m" / "bare.git"):
+        (repository / "worktrees" / "t").mkdir(parents=True)
+        (repository / "worktrees" / "t" / "gitdir").write_text(way_back.format(tmp=tmp_path))
+    (tree / ".git").write_text(pointer.format(tmp=tmp_path))
+    assert projects.main_checkout(str(tree), os.path.realpath) == str(tmp_path / expected)
+
+
+@pytest.mark.parametrize("planted", ["pipe", "device", "link to a pipe"])
+def test_a_hook_does_not_wait_for_what_is_called_git(hook: Hook, project: Path, planted: str) -> None:
+    match planted:
+        case "pipe":
+            os.mkfifo(project / ".git")
+        case "device":
+            (project / ".git").symlink_to("/dev/zero")
+        case "link to a pipe":
+            os.mkfifo(project / "pipe")
+            (project / ".git").symlink_to("pipe")
+    assert hook(prompt("x")).returncode == 0
+    assert len(rows(projects.place(os.path.realpath(project)))) == 1
 
 
 def test_a_link_to_a_project_is_the_project(hook: Hook, tmp_path: Path) -> None:
@@ -125,8 +213,8 @@ def test_the_command_line_finds_the_archive_from_inside_the_project(
     monkeypatch.delenv("CLAUDE_PROJECT_DIR")
     (project / "a" / "b").mkdir(parents=True)
     monkeypatch.chdir(project / "a" / "b")
-    assert reading.place_of().project == os.path.realpath(project)
-    assert reading.place_of(str(project / "a")).project == os.path.realpath(project)
+    assert read.place_of().project == os.path.realpath(project)
+    assert read.place_of(str(project / "a")).project == os.path.realpath(project)
 
 
 def test_sessionlog_db_names_one_file_outright(hook: Hook, tmp_path: Path) -> None:

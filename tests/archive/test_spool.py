@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from sessionlog import projects, reading
+from sessionlog.archive import place as projects
+from sessionlog.archive import read
 from tests.conftest import HANDLERS, PYTHON, Hook, rejected, rows
-from tests.test_hook import prompt, tool
+from tests.record.test_hook import prompt, tool
 
 
 def prompts(place: projects.Place) -> list[str]:
@@ -64,7 +65,7 @@ def test_what_waits_comes_home_with_the_next_command_too(hook: Hook, place: proj
     hook(prompt("one"))
     with Locked(place):
         hook(prompt("two"))
-    reading.connect(place).close()
+    read.connect(place).close()
     assert prompts(place) == ["one", "two"]
     assert spool_file.read_bytes() == b""
 
@@ -92,7 +93,7 @@ def test_a_process_killed_between_commit_and_clean_up_brings_nothing_home_twice(
         hook(prompt("two"))
         hook(prompt("two"))  # equal prompts are two events
     saved = spool_file.read_bytes()
-    reading.connect(place).close()
+    read.connect(place).close()
     assert prompts(place) == ["one", "two", "two"]
     spool_file.write_bytes(saved)  # as if the process had died after the commit, before it emptied the spool
     hook(prompt("three"))
@@ -156,7 +157,7 @@ def test_a_line_is_whole_or_not_there(place: projects.Place, tmp_path: Path) -> 
     """Half a line would be taken for a torn one; a failed write takes back what it wrote."""
     path = tmp_path / "spool"
     script = (
-        "import resource, sys; sys.path.insert(0, sys.argv[1]); from sessionlog import spool\n"
+        "import resource, sys; sys.path.insert(0, sys.argv[1]); from sessionlog.archive import spool\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))\n"
         "spool._append_line(sys.argv[2], b'a' * 3000 + b'\\n', 1)\n"
         "try: spool._append_line(sys.argv[2], b'b' * 3000 + b'\\n', 1)\n"

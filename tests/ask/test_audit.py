@@ -17,23 +17,26 @@ from typing import Any
 import pytest
 import yaml
 
-from sessionlog import audit, metadata, patience, projects, reading, transcripts
-from tests import transcript_files as made
-from tests.archives import START_MS, bash, call, event, store
+from sessionlog.archive import describe, read, time_limit
+from sessionlog.archive import place as projects
+from sessionlog.ask import audit
+from sessionlog.transcripts import importer
+from tests.cli.test_cli import printed, run
 from tests.conftest import PAYLOAD_FILES, Hook
-from tests.test_cli import printed, run
+from tests.helpers import transcript_files as made
+from tests.helpers.archives import START_MS, bash, call, event, store
 
-NAMES = list(metadata.queries())
+NAMES = list(describe.queries())
 
 
 def ask(place: projects.Place, name: str, since: str = "") -> list[dict[str, Any]]:
-    with closing(reading.connect(place)) as connection:
+    with closing(read.connect(place)) as connection:
         return audit.ask(connection, audit.find(name), since)
 
 
 def patterns(name: str) -> list[str]:
     """The GLOB patterns in a query."""
-    return re.findall(r'"(\*[^"]*|/etc[^"]*)"', metadata.queries()[name].sql)
+    return re.findall(r'"(\*[^"]*|/etc[^"]*)"', describe.queries()[name].sql)
 
 
 @pytest.mark.parametrize(
@@ -306,7 +309,7 @@ def whole(hook: Hook, home: Path, monkeypatch: pytest.MonkeyPatch) -> projects.P
     for path in PAYLOAD_FILES:
         hook(path.read_bytes(), CLAUDE_PROJECT_DIR="/home/dev/shop", SESSIONLOG_NO_FOLLOW="1")
     made.recorded(home)
-    transcripts.run()
+    importer.run()
     return made.shop()
 
 
@@ -317,7 +320,7 @@ def test_what_was_recorded_is_asked(whole: projects.Place) -> None:
     assert not any(ask(whole, name, "2099") for name in NAMES)
     # Known from the transcript only: no hook was there.
     assert [row["outcome"] for row in ask(whole, "dangerous-commands")] == ["only in the transcript"]
-    assert {row["model"] for row in reading_rows(whole, "SELECT model FROM api_messages")} == {
+    assert {row["model"] for row in reading_rows(whole, "SELECT model FROM model_answers")} == {
         model for row in ask(whole, "costly-sessions") for model in row["models"].split(",")
     }
 
@@ -334,7 +337,7 @@ def test_sessions_that_no_hook_saw_are_asked_by_their_transcript(home: Path) -> 
         made.line("overloaded", "seen", "assistant", isApiErrorMessage=True),
     ]  # fmt: skip
     made.transcript(home, *lines, session_id="seen")
-    transcripts.run()
+    importer.run()
     place = made.shop()
     found = {name: len([row for row in ask(place, name) if row.get("session_id") == "seen"]) for name in NAMES}
     assert {name for name, number in found.items() if number} == {
@@ -346,7 +349,7 @@ def test_sessions_that_no_hook_saw_are_asked_by_their_transcript(home: Path) -> 
 
 
 def reading_rows(place: projects.Place, query: str) -> list[dict[str, Any]]:
-    with closing(reading.connect(place)) as connection:
+    with closing(read.connect(place)) as connection:
         return connection.execute(query).fetchall()
 
 
@@ -394,7 +397,7 @@ def test_odd_data_breaks_no_question(place: projects.Place) -> None:
             )
             for tool in ("Bash", "Write", None):
                 connection.execute(
-                    "INSERT INTO messages (transcript_id, line, part, session_id, type, kind, tool_name, tool_use_id, is_sidechain, text) "
+                    "INSERT INTO transcript_parts (transcript_id, line, part, session_id, type, kind, tool_name, tool_use_id, is_sidechain, text) "
                     "VALUES (1, abs(random()), 0, 'unseen', '', 'tool_use', ?, abs(random()), 0, CAST(? AS TEXT))",
                     (tool, data),
                 )
@@ -423,7 +426,7 @@ def test_the_list_tells_how_many_there_are(place: projects.Place) -> None:
 
 def test_a_count_that_takes_long_is_given_up(place: projects.Place, monkeypatch: pytest.MonkeyPatch) -> None:
     store(place, *(bash(f"rm -rf build{number}") for number in range(200)))
-    monkeypatch.setattr(patience, "STEPS", 10)
+    monkeypatch.setattr(time_limit, "STEPS", 10)
     assert audit.counts([place], patience=-1)["dangerous-commands"] is None
     assert audit.counts([place], patience=60)["dangerous-commands"] == 200
 
@@ -477,7 +480,7 @@ def get(db: str, given: dict[str, Any], path: str) -> Any:
 
 def test_datasette_answers_the_same(place: projects.Place) -> None:
     store(place, bash("rm -rf build"), bash("git push -f", "s2"))
-    given = metadata.for_datasette([place.name, "other"])
+    given = describe.for_datasette([place.name, "other"])
     answer = get(place.db, given, f"/{place.name}/dangerous-commands.json?_shape=array")
     assert answer == ask(place, "dangerous-commands")
     answer = get(place.db, given, f"/{place.name}.json")
@@ -488,9 +491,9 @@ def test_datasette_answers_the_same(place: projects.Place) -> None:
 
 def test_each_database_has_metadata_of_its_own() -> None:
     """Datasette writes into what it is given."""
-    blocks = metadata.for_datasette(["one", "two"])["databases"]
+    blocks = describe.for_datasette(["one", "two"])["databases"]
     blocks["one"]["queries"]["gaps"]["sql"] = "changed"
-    assert blocks["two"]["queries"]["gaps"]["sql"] == metadata.queries()["gaps"].sql
+    assert blocks["two"]["queries"]["gaps"]["sql"] == describe.queries()["gaps"].sql
 
 
 def test_the_file_alone_describes_a_copy_called_sessionlog(place: projects.Place, tmp_path: Path) -> None:
@@ -498,13 +501,13 @@ def test_the_file_alone_describes_a_copy_called_sessionlog(place: projects.Place
     with closing(sqlite3.connect(place.db)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     copy = shutil.copy(place.db, tmp_path / "sessionlog.db")
-    given = yaml.safe_load(next(path for path in metadata.FILES if path.exists()).read_text(encoding="utf-8"))
+    given = yaml.safe_load(next(path for path in describe.FILES if path.exists()).read_text(encoding="utf-8"))
     answer = get(str(copy), given, "/sessionlog/dangerous-commands.json?_shape=array&since=2026-11-16")
     assert [row["command"] for row in answer] == ["rm -rf build"]
 
 
 def test_every_question_says_what_it_is() -> None:
-    for name, query in metadata.queries().items():
+    for name, query in describe.queries().items():
         assert re.fullmatch(r"[a-z]+(-[a-z]+)*", name)
         assert query.title and query.description.endswith(".") and ":since" in query.sql
         assert isinstance(query.finding, bool)

@@ -8,9 +8,11 @@ from contextlib import closing
 
 import pytest
 
-from sessionlog import archive, audit, metadata, projects, reading
-from sessionlog.event import normalise
-from tests.test_hook import prompt, tool
+from sessionlog.archive import append, describe, read
+from sessionlog.archive import place as projects
+from sessionlog.archive.event import normalise
+from sessionlog.ask import audit
+from tests.record.test_hook import prompt, tool
 
 CALLS, SESSIONS = 1500, 15
 # Instructions of SQLite's machine for an event. With a call that is looked for among all of its kind, it is thousands, and
@@ -21,7 +23,7 @@ ENOUGH = 800
 @pytest.fixture
 def busy(place: projects.Place) -> Iterator[sqlite3.Connection]:
     """An archive in which every call has a beginning, a permission and an end, and a line in a transcript."""
-    with closing(archive.open_for_writing(place)) as connection:
+    with closing(append.open_for_writing(place)) as connection:
         connection.execute("BEGIN")
         for number in range(CALLS):
             session_id, at_ms = f"s{number % SESSIONS}", 1_790_000_000_000 + number * 1000
@@ -29,18 +31,18 @@ def busy(place: projects.Place) -> Iterator[sqlite3.Connection]:
             started = {**call, "hook_event_name": "PreToolUse"}
             asked = {**started, "hook_event_name": "PermissionRequest", "tool_use_id": None}
             for payload in (prompt(str(number), session_id), started, asked, call):
-                archive.append(connection, normalise(payload, at_ms=at_ms, via="x"), at_ms)
+                append.append(connection, normalise(payload, at_ms=at_ms, via="x"), at_ms)
             connection.execute(
-                "INSERT INTO messages (transcript_id, line, part, session_id, type, kind, tool_name, tool_use_id, "
+                "INSERT INTO transcript_parts (transcript_id, line, part, session_id, type, kind, tool_name, tool_use_id, "
                 "is_sidechain, text) VALUES (1, ?, 0, ?, 'assistant', 'tool_use', 'Read', ?, 0, ?)",
                 (number, session_id, f"toolu_{number}", '{"file_path":"/elsewhere/y"}'),
             )
         connection.execute("COMMIT")
-    with closing(reading.connect(place)) as connection:
+    with closing(read.connect(place)) as connection:
         yield connection
 
 
-def steps_for_each_event(connection: sqlite3.Connection, ask: str | metadata.Query) -> float:
+def steps_for_each_event(connection: sqlite3.Connection, ask: str | describe.Query) -> float:
     """How many instructions the question takes; it is given up when that is far too much."""
     taken = 0
 
@@ -62,5 +64,5 @@ def steps_for_each_event(connection: sqlite3.Connection, ask: str | metadata.Que
 def test_no_question_goes_through_all_events_for_each_of_them(busy: sqlite3.Connection) -> None:
     views = [row["name"] for row in busy.execute("SELECT name FROM sqlite_master WHERE type = 'view'").fetchall()]
     taken = {view: steps_for_each_event(busy, f"SELECT * FROM {view}") for view in views}
-    taken |= {name: steps_for_each_event(busy, query) for name, query in metadata.queries().items()}
+    taken |= {name: steps_for_each_event(busy, query) for name, query in describe.queries().items()}
     assert {name: steps for name, steps in taken.items() if steps > ENOUGH} == {}

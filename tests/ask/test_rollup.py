@@ -20,15 +20,21 @@ from typing import Any
 
 import pytest
 
-from sessionlog import archive, derived, digest, migrate, projects, reading, search, stats, transcripts, when
-from sessionlog.digest import counting, listing
-from sessionlog.doctor import privacy
+from sessionlog import times as when
+from sessionlog.archive import append, migrate, read, sidecar
+from sessionlog.archive import place as projects
+from sessionlog.archive.place import Place
+from sessionlog.ask.rollup import build, stats
+from sessionlog.ask.rollup import open as rollup
+from sessionlog.ask.rollup import sessions as listing
+from sessionlog.ask.search import find as search
 from sessionlog.errors import SessionlogError
-from sessionlog.keep import backup, merge, prune, redaction
-from sessionlog.projects import Place
-from tests import transcript_files as made
-from tests.archives import START_MS, bash, call, event, store
+from sessionlog.install.doctor import privacy
+from sessionlog.maintain import backup, merge, prune, redact
+from sessionlog.transcripts import importer
 from tests.conftest import Hook, rows
+from tests.helpers import transcript_files as made
+from tests.helpers.archives import START_MS, bash, call, event, store
 
 DAY_MS = 86_400_000
 EDITING = ("Edit", "MultiEdit", "NotebookEdit", "Write")
@@ -81,9 +87,9 @@ def truth(place: Place, since: str = "") -> dict[str, Any]:
         count(row, name == "UserPromptSubmit", tool, failure, edit, path)
     asked = {
         (row["session_id"], row["tool_use_id"]): row["tool_name"]
-        for row in rows(place, "SELECT * FROM messages WHERE kind = 'tool_use'")
+        for row in rows(place, "SELECT * FROM transcript_parts WHERE kind = 'tool_use'")
     }
-    for row in rows(place, "SELECT * FROM messages"):
+    for row in rows(place, "SELECT * FROM transcript_parts"):
         kind, known = row["kind"], row["session_id"] not in hooked and (row["at"] or "") >= since
         prompt, failure = kind == "prompt" and not row["agent_id"], kind == "tool_result" and bool(row["is_error"])
         if known and (prompt or failure or kind == "tool_use"):
@@ -95,7 +101,7 @@ def truth(place: Place, since: str = "") -> dict[str, Any]:
             )
             count(row, prompt, kind == "tool_use", failure, edit, path)
     usage: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-    for row in rows(place, "SELECT * FROM api_messages"):
+    for row in rows(place, "SELECT * FROM model_answers"):
         if (row["at"] or "") >= since:
             usage[local_day(row["at"]), row["model"]].update(
                 answers=1, output_tokens=row["output_tokens"], input_tokens=row["input_tokens"]
@@ -124,7 +130,7 @@ def told(place: Place, since: str = "") -> dict[str, Any]:
 
 
 def sessions(place: Place) -> list[dict[str, Any]]:
-    with closing(digest.connect(place)) as connection:
+    with closing(rollup.connect(place)) as connection:
         return connection.execute("SELECT * FROM sessions ORDER BY session_id").fetchall()
 
 
@@ -135,7 +141,7 @@ def assert_right(place: Place) -> None:
     summary = rows(place, "SELECT * FROM session_summary ORDER BY session_id")
     for name in ("session_id", "started_at", "ended_at", "seconds", "first_prompt", "prompts", "tool_calls", "edits"):
         assert [row[name] for row in listed] == [row[name] for row in summary], name
-    derived.forget(place)
+    sidecar.forget(place)
     without_numbers = [{**row, "number": 0} for row in listed]
     assert [{**row, "number": 0} for row in sessions(place)] == without_numbers
     assert told(place) == found
@@ -164,7 +170,7 @@ def mixed(home: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
     """Sessions that hooks saw, and sessions that only transcripts know."""
     monkeypatch.setenv("CLAUDE_PROJECT_DIR", "/home/dev/shop")
     made.recorded(home)
-    transcripts.run()
+    importer.run()
     place = made.shop()
     for number in range(4):
         store(place, *odd_events(f"s{number}"), start_ms=START_MS + number * DAY_MS * 3 // 2)
@@ -180,11 +186,11 @@ def test_odd_data_is_counted_as_it_is(mixed: Place) -> None:
 
 
 @everywhere
-@pytest.mark.parametrize("seconds", [0, 1, 3, 4, 450, 899, 900, 86_400, 200_000])
-def test_from_any_moment_on(mixed: Place, seconds: int) -> None:
-    since = when.archive_text(datetime.fromtimestamp(START_MS / 1000 + seconds).astimezone())
-    found, wanted = told(mixed, since), truth(mixed, since)
-    assert found == wanted
+def test_from_any_moment_on(mixed: Place) -> None:
+    for seconds in (0, 1, 3, 4, 450, 899, 900, 86_400, 200_000):
+        since = when.archive_text(datetime.fromtimestamp(START_MS / 1000 + seconds).astimezone())
+        found, wanted = told(mixed, since), truth(mixed, since)
+        assert found == wanted, seconds
 
 
 def test_what_comes_bit_by_bit_adds_up(place: Place) -> None:
@@ -200,7 +206,7 @@ def test_what_comes_bit_by_bit_adds_up(place: Place) -> None:
 def test_a_session_known_by_its_transcript_is_then_seen_by_hooks(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLAUDE_PROJECT_DIR", "/home/dev/shop")
     made.recorded(home)
-    transcripts.run()
+    importer.run()
     place = made.shop()
     assert told(place) == truth(place)
     store(place, *odd_events(made.SESSION))
@@ -214,11 +220,11 @@ def test_an_import_of_older_sessions_counts(place: Place, home: Path, monkeypatc
     store(place, *odd_events("new"), start_ms=START_MS + 30 * DAY_MS)
     assert told(place) == truth(place)
     first = made.transcript(home, made.line("old"), made.answer("m1", 7))
-    transcripts.run()
+    importer.run()
     assert told(place) == truth(place)
     with first.open("ab") as file:
         file.write(made.line("older", timestamp="2025-01-01T00:00:00.000Z") + made.answer("m1", 9))
-    transcripts.run()
+    importer.run()
     assert_right(place)
     assert sum(row["output_tokens"] for row in told(place)["usage"].values()) == 9
 
@@ -230,10 +236,10 @@ def test_a_fork_gives_back_what_its_origin_paid(home: Path, monkeypatch: pytest.
     made.transcript(
         home, made.line("go", "fork", **copied), made.answer("m1", 100, "fork", **copied), session_id="fork"
     )
-    transcripts.run()
+    importer.run()
     assert {row["session_id"]: row["tokens"] for row in sessions(place)} == {"fork": 110}
     made.transcript(home, made.line("go"), made.answer("m1", 100))
-    transcripts.run()
+    importer.run()
     assert {row["session_id"]: row["tokens"] for row in sessions(place)} == {"fork": 0, "s": 110}
     assert_right(place)
 
@@ -242,7 +248,7 @@ def test_a_title_a_branch_and_a_price_may_come_later(home: Path, monkeypatch: py
     monkeypatch.setenv("CLAUDE_PROJECT_DIR", "/home/dev/shop")
     place = made.shop()
     made.transcript(home, made.line("go", gitBranch="main"), made.answer("m1", 1_000_000))
-    transcripts.run()
+    importer.run()
     (before,) = sessions(place)
     assert before["title"] is None and before["git_branch"] == "main" and before["cost_usd"] == pytest.approx(20.00004)
     with closing(sqlite3.connect(place.db)) as connection:
@@ -261,9 +267,9 @@ def test_what_is_done_to_the_archive_is_done_to_its_digest(mixed: Place, tmp_pat
     elif command == "prune output":
         prune.run(prune.plan(mixed, prune.Which(named=frozenset({"s1"})), only_output=True))
     elif command == "redact":
-        redaction.run(mixed, redaction.GivenRules(mixed.home, values=["按钮 <script>", "/p/ä b.py"]))
+        redact.run(mixed, redact.GivenRules(mixed.home, values=["按钮 <script>", "/p/ä b.py"]))
         assert not any("按钮 <script>" in (row["first_prompt"] or "") for row in sessions(mixed))
-        assert "按钮 <script>".encode() not in Path(digest.KIND.path(mixed)).read_bytes()
+        assert "按钮 <script>".encode() not in Path(rollup.KIND.path(mixed)).read_bytes()
     elif command == "merge":
         other = Place(mixed.home, mixed.project, str(tmp_path / "other.db"))
         store(other, *odd_events("s9"), start_ms=START_MS - 9 * DAY_MS)
@@ -271,10 +277,10 @@ def test_what_is_done_to_the_archive_is_done_to_its_digest(mixed: Place, tmp_pat
         merge.run(mixed, [other.db])
     else:
         backup.backup(mixed, str(tmp_path / "copy.db"))
-        copy = reading.place_at(str(tmp_path / "copy.db"))
+        copy = read.place_at(str(tmp_path / "copy.db"))
         assert told(copy) == truth(copy)
     assert_right(mixed)
-    assert not redaction.out_of_reach(mixed)
+    assert not redact.out_of_reach(mixed)
 
 
 def test_an_archive_put_back_from_a_backup_is_counted_anew(place: Place, tmp_path: Path) -> None:
@@ -306,7 +312,7 @@ def test_rows_that_went_unseen_are_noticed(place: Place) -> None:
 def test_a_digest_that_does_not_fit_is_made_anew(place: Place, damage: str) -> None:
     store(place, *odd_events("s1"))
     told(place)
-    path = Path(digest.KIND.path(place))
+    path = Path(rollup.KIND.path(place))
     if damage == "deleted":
         path.unlink()
     elif damage == "garbage":
@@ -323,18 +329,18 @@ def test_a_digest_that_does_not_fit_is_made_anew(place: Place, damage: str) -> N
 
 def test_where_no_digest_can_be_written_it_is_made_in_memory(place: Place) -> None:
     store(place, *odd_events("s1"))
-    Path(digest.KIND.path(place)).mkdir()
+    Path(rollup.KIND.path(place)).mkdir()
     assert told(place) == truth(place)
-    assert Path(digest.KIND.path(place)).is_dir()
+    assert Path(rollup.KIND.path(place)).is_dir()
 
 
 def test_nothing_is_counted_when_nothing_is_new(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     store(place, *odd_events("s1"))
     told(place)
-    time.sleep(digest.UNSURE / 1e9 + 0.05)
+    time.sleep(rollup.UNSURE / 1e9 + 0.05)
     told(place)
     counted = told(place)
-    monkeypatch.setattr(counting, "catch_up", lambda connection: pytest.fail("it was counted again"))
+    monkeypatch.setattr(build, "catch_up", lambda connection: pytest.fail("it was counted again"))
     assert told(place) == counted
     monkeypatch.undo()
     store(place, *odd_events("s1"))
@@ -343,7 +349,7 @@ def test_nothing_is_counted_when_nothing_is_new(place: Place, monkeypatch: pytes
 
 COUNT = """
 import sys
-from sessionlog import reading, stats
+from sessionlog.archive import read as reading; from sessionlog.ask.rollup import stats
 with stats.Counted([reading.place_at(sys.argv[1])]) as counted:
     print(sum(row["tools"] for row in stats.activity(counted).values()))
 """
@@ -361,22 +367,27 @@ def test_many_at_once_count_everything_once(place: Place) -> None:
     assert_right(place)
 
 
-@pytest.mark.parametrize("delay", [0.05, 0.15, 0.3, 0.6])
-def test_killed_in_its_midst_it_is_right_the_next_time(place: Place, delay: float) -> None:
+@pytest.mark.parametrize("counted_before", [False, True])
+def test_killed_in_its_midst_it_is_right_the_next_time(place: Place, tmp_path: Path, counted_before: bool) -> None:
     store(place, *(bash("ls", f"s{number % 300}") for number in range(6000)))
-    if delay > 0.2:
+    if counted_before:
         told(place)
         store(place, *(bash("pwd", f"t{number % 300}") for number in range(6000)), start_ms=START_MS + DAY_MS)
-    process = subprocess.Popen([sys.executable, "-c", COUNT, place.db], stdout=subprocess.DEVNULL)
-    time.sleep(0.2 + delay)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    assert told(place) == truth(place)
+    folder, wanted = Path(place.db).parent, truth(place)
+    shutil.copytree(folder, tmp_path / "before")
+    for delay in (0.3, 0.6) if counted_before else (0.05, 0.15):
+        shutil.rmtree(folder)
+        shutil.copytree(tmp_path / "before", folder)
+        process = subprocess.Popen([sys.executable, "-c", COUNT, place.db], stdout=subprocess.DEVNULL)
+        time.sleep(0.2 + delay)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        assert told(place) == wanted, delay
 
 
 def test_a_hook_never_waits_for_the_digest(hook: Hook, place: Place) -> None:
     store(place, *odd_events("s1"))
-    with closing(digest.connect(place)) as connection:
+    with closing(rollup.connect(place)) as connection:
         connection.execute("BEGIN IMMEDIATE")
         connection.execute("SELECT count(*) FROM archive.events").fetchall()
         done = hook(event("UserPromptSubmit", "s2", prompt="meanwhile"))
@@ -387,8 +398,8 @@ def test_a_hook_never_waits_for_the_digest(hook: Hook, place: Place) -> None:
 def test_the_digest_is_private_and_no_archive(place: Place) -> None:
     store(place, *odd_events("s1"))
     told(place)
-    assert os.stat(digest.KIND.path(place)).st_mode & 0o777 == 0o600
-    assert [found.db for found in reading.all_places()] == [place.db]
+    assert os.stat(rollup.KIND.path(place)).st_mode & 0o777 == 0o600
+    assert [found.db for found in read.all_places()] == [place.db]
 
 
 def test_how_long_calls_take(place: Place) -> None:
@@ -400,11 +411,14 @@ def test_how_long_calls_take(place: Place) -> None:
     assert 45 <= row["median"] <= 55 and 90 <= row["p95"] <= 100
 
 
-@pytest.fixture
-def two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Place]:
-    monkeypatch.setenv("SESSIONLOG_HOME", str(tmp_path / "archives"))
+@pytest.fixture(scope="session")
+def two_made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of two archives, made once; each test works on a copy."""
+    folder = tmp_path_factory.mktemp("two") / "archives"
     chance = random.Random(2)
-    places = [projects.place("/srv/one"), projects.place("/srv/two")]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SESSIONLOG_HOME", str(folder))
+        places = [projects.place("/srv/one"), projects.place("/srv/two")]
     for place in places:
         for number in range(37):
             session_id = f"s{number}" if number % 5 else "shared"
@@ -414,11 +428,18 @@ def two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Place]:
                 *(chance.choice(odd_events(session_id)) for _ in range(chance.randrange(6))),
                 start_ms=START_MS + chance.randrange(4) * DAY_MS,
             )
-    return places
+    return folder
+
+
+@pytest.fixture
+def two(two_made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Place]:
+    shutil.copytree(two_made, tmp_path / "archives")
+    monkeypatch.setenv("SESSIONLOG_HOME", str(tmp_path / "archives"))
+    return [projects.place("/srv/one"), projects.place("/srv/two")]
 
 
 @pytest.mark.parametrize("descending", [True, False])
-@pytest.mark.parametrize("by", sorted(counting.SORTS))
+@pytest.mark.parametrize("by", sorted(build.SORTS))
 def test_pages_of_a_list_make_the_whole_list(two: list[Place], by: str, descending: bool) -> None:
     with stats.Counted(two) as counted:
         sources = [listing.Source(place.name, connection) for place, connection in counted.connections]
@@ -438,8 +459,8 @@ def test_pages_of_a_list_make_the_whole_list(two: list[Place], by: str, descendi
 
 
 def test_a_page_is_read_from_an_index(two: list[Place]) -> None:
-    with closing(digest.connect(two[0])) as connection:
-        for by, value in counting.SORTS.items():
+    with closing(rollup.connect(two[0])) as connection:
+        for by, value in build.SORTS.items():
             plan = connection.execute(
                 f"EXPLAIN QUERY PLAN SELECT * FROM sessions WHERE {value} <= 'x' ORDER BY {value} DESC, session_id DESC LIMIT 9"
             ).fetchall()
@@ -491,7 +512,7 @@ def test_filters(two: list[Place]) -> None:
 @pytest.mark.parametrize("after", ["", "x", "[]", "[1, 2]", "[[], 1, 2]", "null", "[" * 5000])
 def test_a_wrong_place_in_a_list_is_told(place: Place, after: str) -> None:
     store(place, *odd_events("s1"))
-    with closing(digest.connect(place)) as connection:
+    with closing(rollup.connect(place)) as connection:
         source = listing.Source("x", connection)
         if after:
             with pytest.raises(SessionlogError):
@@ -519,10 +540,10 @@ def test_times_that_cannot_be_are_no_day(home: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("CLAUDE_PROJECT_DIR", "/home/dev/shop")
     times = ("0000-01-01T00:00:00Z", "-4713-01-01", "soon", "99999-01-01T00:00:00Z", "", "2026-11-16T01:00:00.000Z")
     made.transcript(home, *(made.line("go", timestamp=at) + made.answer(f"m{at}", 1, timestamp=at) for at in times))
-    transcripts.run()
+    importer.run()
     place = made.shop()
     with closing(sqlite3.connect(place.db)) as connection:
-        connection.execute("UPDATE messages SET at = '-0001-01-01' WHERE id = 1")
+        connection.execute("UPDATE transcript_parts SET at = '-0001-01-01' WHERE id = 1")
         connection.commit()
     found = told(place)
     assert {day: row["prompts"] for day, row in found["days"].items()} == {"": 5, "2026-11-16": 1}
@@ -531,7 +552,7 @@ def test_times_that_cannot_be_are_no_day(home: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_an_empty_archive(place: Place) -> None:
-    archive.open_for_writing(place).close()
+    append.open_for_writing(place).close()
     assert told(place) == {"days": {}, "tools": {}, "files": {}, "usage": {}}
     with stats.Counted([place]) as counted:
         assert stats.ever(counted)["sessions"] == 0 and stats.ever(counted)["last_at"] is None
@@ -551,6 +572,6 @@ def test_the_doctor_closes_what_lies_beside_an_archive(place: Place) -> None:
 
 
 def test_whoever_asks_while_another_counts_is_told(mixed: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(derived, "LOCK_WAIT", 0.1)
-    with digest.KIND.lock(mixed), pytest.raises(SessionlogError, match="being counted"):
-        digest.connect(mixed)
+    monkeypatch.setattr(sidecar, "LOCK_WAIT", 0.1)
+    with rollup.KIND.lock(mixed), pytest.raises(SessionlogError, match="being counted"):
+        rollup.connect(mixed)

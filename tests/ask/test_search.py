@@ -15,12 +15,15 @@ from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sessionlog import archive, derived, migrate, projects, search, transcripts
-from sessionlog.cli import cli
-from sessionlog.event import normalise
-from sessionlog.search import index, words
+from sessionlog.archive import append, migrate, sidecar
+from sessionlog.archive import place as projects
+from sessionlog.archive.event import normalise
+from sessionlog.ask.search import find as search
+from sessionlog.ask.search import index, query
+from sessionlog.cli.main import cli
+from sessionlog.transcripts import importer
 from tests.conftest import PAYLOAD_FILES, Hook
-from tests.test_hook import prompt, tool
+from tests.record.test_hook import prompt, tool
 
 CORPUS = [
     "请帮我写一个按钮组件，并修复购物车的折扣计算。数据库连接超时。",
@@ -33,9 +36,9 @@ CORPUS = [
 
 
 def fill(place: projects.Place, payloads: list[dict[str, Any]], start: int = 1_794_793_274_000) -> None:
-    connection = archive.open_for_writing(place)
+    connection = append.open_for_writing(place)
     for number, payload in enumerate(payloads):
-        archive.append(connection, normalise(payload, at_ms=start + number * 20_000, via="test"), start)
+        append.append(connection, normalise(payload, at_ms=start + number * 20_000, via="test"), start)
     connection.close()
 
 
@@ -109,7 +112,7 @@ def test_the_language_of_questions(place: projects.Place, question: str, expecte
     assert sorted(found(place, question)) == expected
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(question=st.text(max_size=30) | st.text(st.sampled_from('ab"*-+^:(){}[]OR ANDNEAR按\0\ud800'), max_size=20))
 def test_any_question_is_safe(corpus: projects.Place, question: str) -> None:
     list(search.find(corpus, question))
@@ -197,7 +200,7 @@ def test_an_index_that_does_not_fit_is_made_anew(hook: Hook, place: projects.Pla
     assert len(found(place, "first")) == 1
     path = Path(index.path_of(place))
     if damage == "deleted":
-        derived.forget(place)
+        sidecar.forget(place)
     elif damage == "garbage":
         path.write_bytes(b"garbage" * 1000)
     elif damage == "another version":
@@ -241,7 +244,7 @@ def test_the_command(recorded: projects.Place) -> None:
 
 
 def test_segmenting_is_stable() -> None:
-    assert words.segment("a 按钮 getUserName HTTPServer") == (
+    assert query.segment("a 按钮 getUserName HTTPServer") == (
         "a  按 钮  getUserName HTTPServer\nHTTP Server\nget User Name"
     )
 
@@ -268,7 +271,7 @@ def test_what_only_the_transcript_knows_is_found_whole(home: Path, project: Path
     path = home / ".claude/projects/x/t1.jsonl"
     path.parent.mkdir(parents=True)
     path.write_text("".join(json.dumps(entry) + "\n" for entry in entries))
-    transcripts.run([])
+    importer.run([])
     for question, where in (
         ("needle", "output"),
         ("针", "output"),

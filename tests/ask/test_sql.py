@@ -19,12 +19,15 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from sessionlog import metadata, projects, schema, sql, table, together
-from sessionlog.cli import cli
+from sessionlog.archive import describe
+from sessionlog.archive import place as projects
+from sessionlog.ask import all_projects, sql
+from sessionlog.cli import table
+from sessionlog.cli.main import cli
 from sessionlog.errors import SessionlogError
-from tests.archives import bash, call, event, store
+from tests.cli.test_cli import failing, printed
 from tests.conftest import rows
-from tests.test_cli import failing, printed
+from tests.helpers.archives import bash, call, event, store
 
 
 def fingerprint(folder: Path) -> dict[str, str]:
@@ -195,32 +198,61 @@ def test_all_projects_are_one_database(twelve: list[projects.Place]) -> None:
     assert printed("sql", "--all", join).endswith("\n12\n")
     assert printed("sql", "--all", "SELECT count(*) FROM archive WHERE project LIKE '/srv/%'").endswith("\n12\n")
     top = json.loads(printed("sql", "--all", "SELECT * FROM events ORDER BY at DESC, project DESC LIMIT 1", "--json"))
-    assert top[0]["project"] == "/srv/it's 12" and len(top[0]) == len(schema.tables()["events"].columns) + 1
+    assert top[0]["project"] == "/srv/it's 12" and len(top[0]) == len(describe.tables()["events"].columns) + 1
     numbers = "SELECT DISTINCT typeof(id), typeof(id + 0), id > 0 AND id < 100 FROM events"
     assert printed("sql", "--all", numbers).splitlines()[1:] == ["integer\tinteger\t1"]
 
 
 def test_only_what_a_query_reads_is_copied(twelve: list[projects.Place]) -> None:
-    with closing(together.connect(twelve, "SELECT command FROM events")) as connection:
+    with closing(all_projects.connect(twelve, "SELECT command FROM events")) as connection:
         copied = connection.execute("SELECT name, sql FROM main.sqlite_master").fetchall()
         assert [name for name, _ in copied] == ["events"] and "prompt" not in copied[0][1]
         attached = connection.execute("PRAGMA database_list").fetchall()
-        assert sum(name.startswith("archive_") for _, name, _ in attached) == together.ATTACHED
+        assert sum(name.startswith("archive_") for _, name, _ in attached) == all_projects.ATTACHED
 
 
 def test_all_of_no_project_is_empty(project: Path) -> None:
     assert json.loads(printed("sql", "--all", "SELECT count(*) AS n FROM events", "--json")) == [{"n": 0}]
 
 
+ENDLESS = "WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n"
+
+
+def start_endless_query(**options: Any) -> subprocess.Popen[bytes]:
+    """`sessionlog sql`, in the midst of a query that never ends."""
+    command = [sys.executable, "-m", "sessionlog", "sql", ENDLESS]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+    times = Path(f"/proc/{process.pid}/stat")
+    deadline = time.monotonic() + 20
+    if not times.exists():
+        time.sleep(2)
+        return process
+    # To start takes it a tenth of a second of the processor's time; what is more than that is the query.
+    while int(times.read_text().rpartition(")")[2].split()[11]) < 0.5 * os.sysconf("SC_CLK_TCK"):
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.02)
+    return process
+
+
 def test_ctrl_c_stops_a_long_query(place: projects.Place) -> None:
     store(place, bash("ls"))
-    endless = "WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n"
-    command = [sys.executable, "-m", "sessionlog", "sql", endless]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    time.sleep(2)
-    os.kill(process.pid, signal.SIGINT)
+    process = start_endless_query()
+    process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=20)
     assert process.returncode == 1 and b"Traceback" not in errors
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="signals are another thing on this system")
+def test_a_long_query_in_the_background_of_a_script_ignores_ctrl_c_and_can_be_ended(place: projects.Place) -> None:
+    """A shell starts it so that SIGINT, which is meant for whatever is in the foreground, does nothing."""
+    store(place, bash("ls"))
+    process = start_endless_query(preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
+    process.send_signal(signal.SIGINT)
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(0.3)
+    process.terminate()
+    _, errors = process.communicate(timeout=20)
+    assert process.returncode == -signal.SIGTERM and errors == b""
 
 
 def test_a_reader_that_leaves_early_is_no_error(place: projects.Place) -> None:
@@ -236,9 +268,10 @@ def test_a_reader_that_leaves_early_is_no_error(place: projects.Place) -> None:
 
 
 def test_every_table_view_and_column_is_described_and_nothing_else() -> None:
-    described = {name: list(about.columns) for name, about in metadata.tables().items()}
-    assert described == {name: [column.name for column in one.columns] for name, one in schema.tables().items()}
-    for one in schema.tables().values():
+    block = describe.for_datasette(["archive"])["databases"]["archive"]
+    described = {name: list(about["columns"]) for name, about in block["tables"].items()}
+    assert described == {name: [column.name for column in one.columns] for name, one in describe.tables().items()}
+    for one in describe.tables().values():
         for text in (one.description, *(column.description for column in one.columns)):
             assert text[:1] == text[:1].upper() or text.split()[0].strip(",") in ("ok", "allowed"), (one.name, text)
             assert text.endswith(".") and len(text) < 130, (one.name, text)
@@ -249,17 +282,36 @@ def test_the_schema_is_printed() -> None:
     assert text.index("archive  table") < text.index("events  table") < text.index("bash_commands  view")
     assert "The shell command." in printed("schema", "bash_commands")
     listed = json.loads(printed("schema", "--json"))
-    assert {one["name"] for one in listed} == set(schema.tables())
+    assert {one["name"] for one in listed} == set(describe.tables())
     archive = next(one for one in listed if one["name"] == "archive")
     assert archive["columns"][0] == {"name": "only_row", "type": "INTEGER", "description": "Always 1."}
 
 
 def test_an_unknown_table_is_explained(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     assert "did you mean events?" in failing(monkeypatch, capsys, "schema", "event")
-    assert "there are: agents," in failing(monkeypatch, capsys, "schema", "xyzzy")
+    assert "there are: archive," in failing(monkeypatch, capsys, "schema", "xyzzy")
 
 
 # --- tables in a terminal -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "cut"),
+    [
+        ("plain", 5, "pla…"),
+        ("中文字符", 8, "中文字…"),
+        ("한글x", 5, "한…"),
+        ("e\u0301e\u0301e\u0301", 3, "e\u0301…"),
+        ("👨‍👩‍👧👍🏽", 4, "👨‍👩‍👧…"),
+        ("a\u200bb", 2, "…"),
+    ],
+)
+def test_letters_take_the_columns_that_terminals_give_them(text: str, columns: int, cut: str) -> None:
+    assert table.display_width(text) == columns
+    assert table.cut(text, columns) == text
+    assert table.cut(text, columns - 1) == cut
+    for width in range(columns + 3):
+        assert table.display_width(table.pad(text, width)) == max(width, 1)
 
 
 def test_tables_fit_the_terminal() -> None:

@@ -12,10 +12,13 @@ from typing import Any
 
 import pytest
 
-from sessionlog import projects, stats, table, transcripts
-from tests import transcript_files as made
-from tests.archives import START_MS, bash, call, event, store
-from tests.test_cli import failing, printed
+from sessionlog.archive import place as projects
+from sessionlog.ask.rollup import stats
+from sessionlog.cli import table
+from sessionlog.transcripts import importer
+from tests.cli.test_cli import failing, printed
+from tests.helpers import transcript_files as made
+from tests.helpers.archives import START_MS, bash, call, event, store
 
 DAY_MS = 86_400_000
 EVER = ["--since", "2000-01-01"]
@@ -92,7 +95,7 @@ def test_tokens_and_cost_come_from_transcripts(home: Path, monkeypatch: pytest.M
     }
     lines = [made.line("go"), made.answer("m1", 1_000_000), made.line(type_="assistant", message=unknown)]
     made.transcript(home, *lines)
-    transcripts.run()
+    importer.run()
     by_model = {row["model"]: row for row in shown("--by", "model")}
     assert by_model["claude-opus-5-5"]["cost_usd"] == pytest.approx(
         20.00004
@@ -101,14 +104,14 @@ def test_tokens_and_cost_come_from_transcripts(home: Path, monkeypatch: pytest.M
     (day,) = shown("--by", "day")
     assert (day["prompts"], day["sessions"], day["unpriced_tokens"]) == (1, 1, 12)
     text = printed("stats", *EVER)
-    assert "$20.00+" in text and "1.0M tokens" in text
+    assert "$20.00+" in text and "1M tokens" in text
     assert any(line.startswith("mystery-1") and "$" not in line for line in text.splitlines())
 
 
 def test_what_was_recorded_is_counted_as_the_sessions_say(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLAUDE_PROJECT_DIR", "/home/dev/shop")
     made.recorded(home)
-    transcripts.run()
+    importer.run()
     sessions = json.loads(printed("sessions", "--json"))
     total = json.loads(printed("stats", *EVER, "--json"))["totals"]
     for name, column in (("prompts", "prompts"), ("tools", "tool_calls"), ("failures", "failures")):

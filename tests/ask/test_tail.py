@@ -14,11 +14,12 @@ from typing import Any
 
 import pytest
 
-from sessionlog import projects, spool
+from sessionlog.archive import place as projects
+from sessionlog.archive import spool
+from tests.cli.test_cli import failing, printed
 from tests.conftest import Hook
-from tests.recording import record
-from tests.test_cli import failing, printed
-from tests.test_hook import prompt, tool
+from tests.helpers.recording import record
+from tests.record.test_hook import prompt, tool
 
 
 class Following:

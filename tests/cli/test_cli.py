@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
-from sessionlog import projects, terminal
-from sessionlog.cli import COMMANDS, cli, main
+from sessionlog.archive import place as projects
+from sessionlog.cli.main import COMMANDS, cli, main
+from sessionlog.text import plain
+from sessionlog.transcripts import importer
 from tests.conftest import PAYLOAD_FILES, Hook
-from tests.test_hook import prompt, tool
+from tests.helpers.recording import record
+from tests.helpers.transcript_files import line, transcript
+from tests.record.test_hook import prompt, tool
 
 
 def run(*arguments: str) -> Result:
@@ -29,9 +36,8 @@ def printed(*arguments: str) -> str:
 
 
 @pytest.fixture
-def recorded(hook: Hook) -> None:
-    for path in PAYLOAD_FILES:
-        hook(path.read_bytes())
+def recorded(place: projects.Place) -> None:
+    record(place, [json.loads(path.read_bytes()) for path in PAYLOAD_FILES])
 
 
 def test_path(place: projects.Place) -> None:
@@ -134,6 +140,30 @@ def test_hostile_text_does_not_reach_the_terminal(hook: Hook) -> None:
         assert "\\x1b[31mred" in text
 
 
+def test_nor_does_what_stands_where_a_time_belongs(hook: Hook, place: projects.Place, home: Path) -> None:
+    evil = "\x1b]0;title\x07 \x9b2J\r\x08"
+    session = f"s1{evil}"
+    hook(prompt("hello", session_id=session))
+    hook({**tool(1), "session_id": session, "tool_name": f"X{evil}", "tool_input": {"command": "hello"}})
+    importer.follow(place, str(transcript(home, line("hello"))))
+    with closing(sqlite3.connect(place.db)) as connection, connection:
+        for table, columns in {"sessions": ("started_at", "last_at"), "events": ("at",)}.items():
+            for column in columns:
+                connection.execute(f"UPDATE {table} SET {column} = 'then {evil}' || {column}")
+        connection.execute("UPDATE transcripts SET session_id = ? WHERE kind = 'main'", (session,))
+    Path(place.home, "unreported").write_text(f"then {evil}\n")
+    words = [
+        ["show", session], ["show", "last"], ["sessions"], ["sessions", "--json"], ["search", "hello", "-C", "2"], ["tail"],
+        ["stats"], ["verify"], ["audit"], ["doctor"], ["prune", "--keep", "0", "--dry-run"],
+        ["restore", session, "--to", str(place.home)], ["export", session, "--format", "markdown"],
+    ]  # fmt: skip
+    for arguments in words:
+        done = CliRunner().invoke(cli, arguments, color=True)
+        text = re.sub(r"\x1b\[\d+(;\d+)*m", "", done.output)
+        assert done.exception is None or isinstance(done.exception, SystemExit), (arguments, done.exception)
+        assert not set(text) & {"\x1b", "\x07", "\x08", "\x9b", "\r"}, (arguments, text)
+
+
 def test_colour_is_for_terminals_only(recorded: None) -> None:
     command = [sys.executable, "-m", "sessionlog", "sessions"]
     assert b"\x1b" not in subprocess.run(command, capture_output=True, check=True).stdout
@@ -152,7 +182,7 @@ def test_demo_records_through_the_real_hook() -> None:
         assert expected in text
     assert "ghp_" not in text
     shown = subprocess.run([sys.executable, "-m", "sessionlog", "demo", "--json"], capture_output=True, check=True)
-    sample = Path(terminal.__file__).parent / "demo" / "session.jsonl"
+    sample = Path(plain.__file__).parents[1] / "cli" / "demo_session.jsonl"
     assert len(json.loads(shown.stdout)["events"]) == len(sample.read_text().splitlines())
 
 
@@ -177,7 +207,7 @@ def test_every_command_can_be_loaded_and_explains_itself() -> None:
     ],
 )
 def test_durations(milliseconds: int, text: str) -> None:
-    assert terminal.duration(milliseconds) == text
+    assert plain.duration(milliseconds) == text
 
 
 def test_the_environment_is_read_when_it_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:

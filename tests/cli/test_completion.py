@@ -12,8 +12,9 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from sessionlog import projects
-from sessionlog.cli import COMMANDS, cli, completion
+from sessionlog.archive import place as projects
+from sessionlog.cli import completion
+from sessionlog.cli.main import COMMANDS, cli
 from tests.conftest import ROOT, Hook
 
 
@@ -54,7 +55,7 @@ def test_commands_and_options(project: Path) -> None:
 
 
 def test_to_name_the_commands_imports_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sessionlog.cli.importlib.import_module", lambda name: pytest.fail(f"imported {name}"))
+    monkeypatch.setattr("sessionlog.cli.main.importlib.import_module", lambda name: pytest.fail(f"imported {name}"))
     items = cli.shell_complete(click.Context(cli), "")
     assert {item.value: item.help for item in items} == {name: about for name, (_, about) in COMMANDS.items()}
 

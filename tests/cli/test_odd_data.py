@@ -8,10 +8,12 @@ from contextlib import closing
 import pytest
 from click.testing import CliRunner
 
-from sessionlog import audit, metadata, projects, reading
-from sessionlog.cli import cli
+from sessionlog.archive import describe, read
+from sessionlog.archive import place as projects
+from sessionlog.ask import audit
+from sessionlog.cli.main import cli
 from sessionlog.errors import SessionlogError
-from tests import odd_archive
+from tests.helpers import odd_archive
 
 COMMANDS = [
     ["sessions", "--json"], ["sessions"], ["stats"], ["stats", "--json"], ["tail", "-n", "500"], ["tail", "--json"], ["audit"],
@@ -24,11 +26,11 @@ COMMANDS = [
 @pytest.mark.parametrize("seed", range(6))
 def test_no_view_and_no_question_breaks(place: projects.Place, seed: int) -> None:
     odd_archive.fill(place, random.Random(seed))
-    with closing(reading.connect(place)) as connection:
+    with closing(read.connect(place)) as connection:
         query = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'"
         for row in connection.execute(query).fetchall():
             connection.execute(f"SELECT * FROM {row['name']}").fetchall()
-        for query in metadata.queries().values():
+        for query in describe.queries().values():
             for since in ("", "2026-11-16", "\0"):
                 audit.ask(connection, query, since)
 

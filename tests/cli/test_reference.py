@@ -1,4 +1,4 @@
-"""Every command explains itself, its examples are no lies, and the README repeats what it says."""
+"""Every command explains itself, its examples can be typed, and docs/cli.md repeats what it says."""
 
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ import sys
 
 import click
 import pytest
+from click.testing import CliRunner
 
-from sessionlog.cli import COMMANDS, cli
+from sessionlog.archive import place as projects
+from sessionlog.cli.main import COMMANDS, cli
 from tests.conftest import ROOT
-from tools.generate import BEGIN, END, readme
+from tests.helpers.archives import bash, store
+from tools.generate import filled
 
 ABOVE = cli.make_context("sessionlog", [], resilient_parsing=True)
 
@@ -52,19 +55,32 @@ def test_every_example_can_be_typed(line: str) -> None:
             pass
 
 
-def test_the_readme_repeats_the_help_of_today() -> None:
+def test_the_sql_in_examples_runs(place: projects.Place) -> None:
+    store(place, bash("false", name="PostToolUseFailure"))
+    runner, ran = CliRunner(), 0
+    for line in (line for name in COMMANDS for line in examples(name)):
+        for words in re.findall(r"\bsessionlog (sql [^|<>)]*)", line):
+            arguments = shlex.split(words)
+            if "-" not in arguments:
+                done = runner.invoke(cli, arguments)
+                assert done.exit_code == 0, f"{line}: {done.exception}"
+                ran += 1
+    assert ran >= 3
+
+
+def test_generated_files_are_fresh() -> None:
     # In a process of its own: click remembers -h and --help as the first caller of a command wanted them.
     words = [sys.executable, "tools/generate.py", "--check"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert all(f"### `sessionlog {name}`" in text for name in COMMANDS)
+    text = (ROOT / "docs/cli.md").read_text(encoding="utf-8")
+    assert all(f"## `sessionlog {name}`" in text for name in COMMANDS)
 
 
-def test_what_a_person_wrote_around_the_reference_stays() -> None:
-    text = readme(f"# Title\n{BEGIN}\nold\n{END}\nThe end.\n")
-    assert text.startswith(f"# Title\n{BEGIN}\n\n### `sessionlog ") and text.endswith(f"```\n\n{END}\nThe end.\n")
-    assert readme(text) == text
+def test_text_around_a_generated_list_stays() -> None:
+    page = filled("# Title\n<!-- list -->\nold\n<!-- /list -->\nThe end.\n", "list", "new\n")
+    assert page == "# Title\n<!-- list -->\n\nnew\n\n<!-- /list -->\nThe end.\n"
+    assert filled(page, "list", "new\n") == page
     with pytest.raises(SystemExit, match="missing"):
-        readme("# Title\n")
+        filled("# Title\n", "list", "new")

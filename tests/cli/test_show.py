@@ -11,11 +11,16 @@ from typing import Any
 import pytest
 
 from bench import corpus
-from sessionlog import calls, projects, reading, timeline, transcripts
+from sessionlog.agents.claude_code import tools
+from sessionlog.archive import place as projects
+from sessionlog.archive import read
+from sessionlog.session import call as calls
+from sessionlog.session import load
+from sessionlog.transcripts import importer
+from tests.cli.test_cli import failing, printed
 from tests.conftest import FIXTURES
-from tests.recording import hostile_session, record
-from tests.test_cli import failing, printed
-from tests.test_hook import prompt, tool
+from tests.helpers.recording import hostile_session, record
+from tests.record.test_hook import prompt, tool
 
 SESSION = "f0b8f9eb-e977-492a-9bcd-0e80389a7950"
 CALL = {"session_id": "s1", "cwd": "/p", "tool_use_id": "toolu_1"}
@@ -29,13 +34,13 @@ def transcribed(place: projects.Place, monkeypatch: pytest.MonkeyPatch) -> list[
     payloads = [json.loads(path.read_bytes()) for path in files]
     # The hooks of a session ran between the first and the last line of its transcript.
     record(place, [payload for payload in payloads if payload["session_id"] == SESSION], 1_794_793_274_740, 100)
-    transcripts.run([str(FIXTURES / "transcripts")], workers=1)
+    importer.run([str(FIXTURES / "transcripts")], workers=1)
     return payloads
 
 
-def entries(place: projects.Place, session_id: str = "s1", **options: Any) -> list[timeline.Entry]:
-    with closing(reading.connect(place)) as connection:
-        return list(timeline.entries(connection, session_id, **options))
+def entries(place: projects.Place, session_id: str = "s1", **options: Any) -> list[load.Entry]:
+    with closing(read.connect(place)) as connection:
+        return list(load.entries(connection, session_id, **options))
 
 
 def kinds(place: projects.Place) -> list[str]:
@@ -136,7 +141,7 @@ def test_show_tells_what_was_said_done_and_spent(transcribed: Any) -> None:
     ],
 )
 def test_changes_as_diffs(name: str, inputs: Any, response: Any, shown: list[str]) -> None:
-    assert calls.changes(timeline.Call(name, inputs, response, "ok", "", None, None)) == shown
+    assert calls.changes(calls.Call(name, inputs, response, "ok", action=tools.ACTIONS.get(name, ""))) == shown
 
 
 @pytest.mark.parametrize(
@@ -156,7 +161,7 @@ def test_changes_as_diffs(name: str, inputs: Any, response: Any, shown: list[str
     ],
 )
 def test_results_as_text(response: Any, text: str) -> None:
-    assert calls.output(timeline.Call("T", {}, response, "ok", "", None, None)) == text
+    assert calls.output(calls.Call("T", {}, response, "ok")) == text
 
 
 def test_long_output_is_folded_unless_asked_for(place: projects.Place) -> None:
@@ -191,8 +196,8 @@ def test_around_a_moment(place: projects.Place, wanted: str) -> None:
 
 
 def test_around_a_message(transcribed: Any, place: projects.Place) -> None:
-    with closing(reading.connect(place)) as connection:
-        row = connection.execute("SELECT id FROM messages WHERE text = 'I''ll create the file.'").fetchone()
+    with closing(read.connect(place)) as connection:
+        row = connection.execute("SELECT id FROM transcript_parts WHERE text = 'I''ll create the file.'").fetchone()
     assert "> answer      I'll create the file." in printed("show", f"m{row['id']}")
 
 
@@ -214,10 +219,10 @@ def test_hostile_sessions_do_not_reach_the_terminal(place: projects.Place) -> No
 def test_a_session_is_read_by_its_index(tmp_path: Path) -> None:
     place = corpus.fill(tmp_path / "shop", 300, events_per_session=100)
     queries: list[str] = []
-    with closing(reading.connect(place)) as connection:
+    with closing(read.connect(place)) as connection:
         session_id = connection.execute("SELECT session_id FROM sessions").fetchone()["session_id"]
         connection.set_trace_callback(queries.append)
-        assert len(list(timeline.entries(connection, session_id))) == 100
+        assert len(list(load.entries(connection, session_id))) == 100
         connection.set_trace_callback(None)
         for query in set(queries):
             plan = connection.execute(f"EXPLAIN QUERY PLAN {query}").fetchall()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sessionlog import projects
+from sessionlog.archive import place as projects
 from tests.faults.book import Line
 from tests.faults.ledger import Fault
 

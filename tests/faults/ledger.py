@@ -13,10 +13,11 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from sessionlog import projects, reading
+from sessionlog.archive import place as projects
+from sessionlog.archive import read
 from tests.conftest import HANDLERS, PYTHON, ROOT, rows
 from tests.faults.book import Line
-from tests.test_hook import tool
+from tests.record.test_hook import tool
 
 # What the registered hooks give themselves before Claude Code ends them: longer than this, and a session felt it.
 BOUND = 10.0
@@ -100,7 +101,7 @@ class Fault:
     def check(self, place: projects.Place | None = None) -> list[str]:
         """The fault is over: what was promised is there once. Returns all ids of tool calls that are there, in order."""
         place = place or self.place
-        reading.bring_up_to_date(place)
+        read.bring_up_to_date(place)
         stored = [row["tool_use_id"] for row in rows(place) if row["tool_use_id"]]
         return self.account_for(stored)
 

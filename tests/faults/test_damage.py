@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from sessionlog import migrate, projects, reading
-from tests.archives import store
+from sessionlog.archive import files, read
+from sessionlog.archive import place as projects
 from tests.faults.ledger import Fault, assert_sound
-from tests.test_hook import tool
+from tests.helpers.archives import store
+from tests.record.test_hook import tool
 
 
 def fill(place: projects.Place, count: int) -> list[str]:
@@ -62,7 +63,7 @@ def test_a_database_with_wrong_bytes(fault: Fault, dice: random.Random, times: i
         fault.said.clear()
         for _ in range(3):
             assert fault.hook().returncode == 0
-        aside = migrate.set_aside_files(place)
+        aside = files.damaged(place.db)
         waiting = projects.waiting_spools(place)
         stored: list[str] = []
         if not waiting:
@@ -73,7 +74,7 @@ def test_a_database_with_wrong_bytes(fault: Fault, dice: random.Random, times: i
             assert fault.said, "a hook that cannot store says so"
         for path in aside:
             assert Path(path).read_bytes()[: len(damaged)] == damaged or Path(f"{path}-wal").exists(), "kept as it was"
-            assert any(path in notice for notice in reading.notices(place))
+            assert any(path in notice for notice in read.notices(place))
         fault.account_for(stored + [name for path in aside for name in _old(path) if name in fault.kept])
 
 
@@ -100,7 +101,7 @@ def test_a_damaged_database_is_set_aside_and_a_new_one_starts(fault: Fault, dama
             del data[len(data) // 4096 // 2 * 4096 :]
     Path(place.db).write_bytes(data)
     fault.hook()
-    (aside,) = migrate.set_aside_files(place)
+    (aside,) = files.damaged(place.db)
     assert Path(aside).read_bytes()[: len(data)] == bytes(data), "never changed, never deleted"
     fault.is_told(aside, "was set aside")
     assert fault.hook().stderr == b""
@@ -115,7 +116,7 @@ def test_many_hooks_on_a_damaged_database_set_it_aside_once(fault: Fault) -> Non
     done = fault.hooks(16, at_once=16)
     assert {result.returncode for result in done} == {0}
     fault.hook()
-    assert len(migrate.set_aside_files(fault.place)) == 1
+    assert len(files.damaged(fault.place.db)) == 1
     assert len(fault.check()) == 17
 
 
@@ -165,7 +166,7 @@ def test_the_shared_memory_file_is_deleted(fault: Fault, times: int, reader: boo
     """Readers open the archive read-only: one that could write would, with what it remembers, undo what hooks wrote."""
     place = fault.place
     fault.hook()
-    connection = reading.connect(place)
+    connection = read.connect(place)
     if not reader:
         connection.close()
     for _ in range(3 * times):

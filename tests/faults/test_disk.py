@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from sessionlog import projects
+from sessionlog.archive import place as projects
 from tests.conftest import rows
 from tests.faults.conftest import Disk
 from tests.faults.ledger import Fault, assert_sound, sessionlog
-from tests.transcript_files import line, transcript
+from tests.helpers.transcript_files import line, transcript
 
 BIG = "x" * 20_000
 

@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from sessionlog import migrate, projects
+from sessionlog.archive import migrate
+from sessionlog.archive import place as projects
 from tests.conftest import HANDLERS, ROOT
 from tests.faults.ledger import Fault, assert_sound
 

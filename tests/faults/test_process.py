@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sessionlog.registration import hook_command
+from sessionlog.install.commands import hook_command
 from tests.conftest import HANDLERS, PYTHON, rejected
 from tests.faults.ledger import Fault, assert_sound
 
@@ -121,7 +121,7 @@ def test_stdin_in_pieces_is_read_to_its_end(fault: Fault) -> None:
 def test_no_more_file_descriptors(fault: Fault) -> None:
     fault.hook()
     for limit in range(3, 14):
-        done = fault.hook(command=["sh", "-c", f"ulimit -n {limit}; {hook_command()}"])
+        done = fault.hook(command=["sh", "-c", f"ulimit -n {limit}; {hook_command('PostToolUse')}"])
         assert done.returncode == 0 or done.stderr
     fault.hook()
     fault.check()

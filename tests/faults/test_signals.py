@@ -20,14 +20,15 @@ from typing import Any
 
 import pytest
 
-from sessionlog import archive, migrate, projects
-from sessionlog.event import COLUMNS
-from sessionlog.registration import hook_command
-from tests import transcript_files as made
-from tests.archives import START_MS, event, store
+from sessionlog.archive import append, migrate
+from sessionlog.archive import place as projects
+from sessionlog.archive.event import COLUMNS
+from sessionlog.install.commands import hook_command
 from tests.conftest import HANDLERS, PYTHON, ROOT, rows
 from tests.faults.ledger import Fault, assert_sound, sessionlog
-from tests.test_hook import tool
+from tests.helpers import transcript_files as made
+from tests.helpers.archives import START_MS, event, store
+from tests.record.test_hook import tool
 
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 SECRET = "correct-horse-battery-staple"
@@ -94,7 +95,7 @@ def test_an_interrupted_session_does_not_lose_the_event(fault: Fault, number: in
 @pytest.mark.fault("signals: migration")
 def test_a_killed_migration_leaves_one_version_or_the_next(fault: Fault, dice: random.Random, times: int) -> None:
     place = fault.place
-    for version in [*range(archive.SCHEMA_VERSION)] * 6 * times:
+    for version in [*range(append.SCHEMA_VERSION)] * 6 * times:
         shutil.rmtree(place.home, ignore_errors=True)
         Path(place.home).mkdir(parents=True)
         fault.kept.clear()
@@ -104,7 +105,7 @@ def test_a_killed_migration_leaves_one_version_or_the_next(fault: Fault, dice: r
         with closing(sqlite3.connect(place.db)) as connection:
             assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
             (reached,) = connection.execute("PRAGMA user_version").fetchone()
-        assert version <= reached <= archive.SCHEMA_VERSION
+        assert version <= reached <= append.SCHEMA_VERSION
         assert fault.hook().stderr == b""
         stored = fault.check()
         assert set(stored) >= {"toolu_before"} if version else True
@@ -174,7 +175,9 @@ def _messages(_place: projects.Place, home: Path) -> Any:
     files = sorted((home / ".claude/projects").rglob("*.jsonl"))
     for path in files:
         assert made.archived(shop, path) == path.read_bytes()
-    query = "SELECT session_id, line, part, uuid, text FROM messages ORDER BY session_id, transcript_id, line, part"
+    query = (
+        "SELECT session_id, line, part, uuid, text FROM transcript_parts ORDER BY session_id, transcript_id, line, part"
+    )
     return rows(shop, query), rows(shop, "SELECT * FROM session_usage ORDER BY session_id, model")
 
 

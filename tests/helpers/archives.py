@@ -6,9 +6,9 @@ import itertools
 from contextlib import closing
 from typing import Any
 
-from sessionlog import archive
-from sessionlog.event import normalise
-from sessionlog.projects import Place
+from sessionlog.archive import append
+from sessionlog.archive.event import normalise
+from sessionlog.archive.place import Place
 
 # 2026-11-16T00:00:00Z; each event comes a second after the one before.
 START_MS = 1_794_787_200_000
@@ -18,10 +18,10 @@ _numbers = itertools.count()
 
 def store(place: Place, *payloads: dict[str, Any], start_ms: int = START_MS) -> None:
     """Append these payloads, a second apart."""
-    with closing(archive.open_for_writing(place)) as connection:
+    with closing(append.open_for_writing(place)) as connection:
         for number, payload in enumerate(payloads):
             at_ms = start_ms + 1000 * number
-            archive.append(connection, normalise(payload, at_ms=at_ms, via="test"), at_ms)
+            append.append(connection, normalise(payload, at_ms=at_ms, via="test"), at_ms)
         connection.commit()
 
 

@@ -8,7 +8,8 @@ import zlib
 from contextlib import closing
 from typing import Any
 
-from sessionlog import archive, projects
+from sessionlog.archive import append
+from sessionlog.archive import place as projects
 
 TEXTS: list[bytes] = [
     b"", b" ", b"x", b"null", b"{", b"{}", b"[]", b'"x"', b"7", b"-1e999", b'{"a":', b"[" * 3000 + b"]" * 3000,
@@ -39,7 +40,7 @@ def fill(place: projects.Place, dice: random.Random, rows: int = 40, *, legible:
 
     `legible`: every text is UTF-8, as sessionlog itself sees to.
     """
-    archive.open_for_writing(place).close()
+    append.open_for_writing(place).close()
     with closing(sqlite3.connect(place.db, isolation_level=None)) as connection:
         connection.execute("PRAGMA foreign_keys = OFF")
         query = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name <> 'archive'"

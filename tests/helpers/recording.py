@@ -6,8 +6,9 @@ import os
 from contextlib import closing
 from typing import Any
 
-from sessionlog import archive, projects
-from sessionlog.event import normalise
+from sessionlog.archive import append
+from sessionlog.archive import place as projects
+from sessionlog.archive.event import normalise
 
 START_MS = 1_763_257_274_000  # 2025-11-16T01:41:14Z
 
@@ -16,10 +17,10 @@ def record(
     place: projects.Place, payloads: list[dict[str, Any]], start_ms: int = START_MS, step_ms: int = 1000
 ) -> None:
     """One event after the other, a second apart."""
-    with closing(archive.open_for_writing(place)) as connection:
+    with closing(append.open_for_writing(place)) as connection:
         for number, payload in enumerate(payloads):
             at_ms = start_ms + number * step_ms
-            archive.append(connection, normalise(payload, at_ms=at_ms, via="test"), at_ms)
+            append.append(connection, normalise(payload, at_ms=at_ms, via="test"), at_ms)
 
 
 # What would do something in a terminal, in Markdown or in a browser if anybody let it.

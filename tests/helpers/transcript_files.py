@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from sessionlog import projects
+from sessionlog.archive import place as projects
 from tests.conftest import FIXTURES, rows
 
 RECORDED = FIXTURES / "transcripts"

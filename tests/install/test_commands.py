@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from sessionlog import registration
-from sessionlog.client_events import CORE, EVENTS, RECORDED
+from sessionlog.agents.claude_code.events import CORE, EVENTS, RECORDED
+from sessionlog.archive.event import DENYING
 from sessionlog.errors import SessionlogError
-from sessionlog.registration import client_version, events_for, handlers, handlers_folder, hook_command, is_ours
+from sessionlog.install import commands
+from sessionlog.install.commands import client_version, events_for, handlers, handlers_folder, hook_command, is_ours
 
 REPORTS_ITS_ARGUMENTS = "import sys; print(sys.argv[1:], sys.flags.isolated, sys.flags.no_site)"
 
@@ -31,7 +32,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir(parents=True)
     for script in ("any_event.py", "user_prompt_submit.py", "post_tool_use.py"):
         (folder / script).write_text(REPORTS_ITS_ARGUMENTS)
-    monkeypatch.setattr(registration, "handlers_folder", lambda: folder)
+    monkeypatch.setattr(commands, "handlers_folder", lambda: folder)
     return folder
 
 
@@ -51,7 +52,7 @@ def test_each_event_reaches_its_handler(folder: Path, event: str | None, script:
 
 
 def test_plain_paths_are_not_quoted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registration, "handlers_folder", lambda: Path("/opt/sessionlog/hooks"))
+    monkeypatch.setattr(commands, "handlers_folder", lambda: Path("/opt/sessionlog/hooks"))
     monkeypatch.setattr(sys, "executable", "/usr/bin/python3")
     assert hook_command("Stop") == "/usr/bin/python3 -I -S /opt/sessionlog/hooks/any_event.py Stop || exit 1"
 
@@ -70,12 +71,40 @@ def test_a_missing_script_never_ends_with_2(folder: Path, event: str | None) -> 
     for script in folder.iterdir():
         script.unlink()
     assert subprocess.run([sys.executable, folder / "any_event.py"], capture_output=True, check=False).returncode == 2
-    assert sh(command).returncode == 1
+    assert sh(command).returncode == (0 if event is None else 1)
 
 
 def test_a_missing_interpreter_never_ends_with_2(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/gone/bin/python3")
     assert sh(hook_command("Stop")).returncode == 1
+
+
+@pytest.mark.parametrize("event", [None, *DENYING])
+@pytest.mark.parametrize("quiet", [False, True])
+def test_a_command_that_could_deny_a_tool_call_always_ends_with_0(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, event: str | None, quiet: bool
+) -> None:
+    """Copilot denies a tool call when its PreToolUse hook ends with anything but 0, Gemini at 127 with text on stderr."""
+    for interpreter in ("/gone/bin/python3", "/bin/false", sys.executable):
+        monkeypatch.setattr(sys, "executable", interpreter)
+        for stdin in (b"", b"no JSON", b'{"hook_event_name": "PreToolUse"'):
+            home = tmp_path / "a file in the way of every folder"
+            home.touch()
+            done = subprocess.run(
+                ["/bin/sh", "-c", hook_command(event, quiet_if_missing=quiet)],
+                input=stdin,
+                capture_output=True,
+                env={"PATH": "/usr/bin:/bin", "HOME": str(home), "TMPDIR": str(home)},
+                check=False,
+            )
+            assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+@pytest.mark.parametrize("event", RECORDED)
+def test_the_plugin_ends_like_the_other_registrations(tmp_path: Path, event: str) -> None:
+    done = sh(commands.plugin_command(event), CLAUDE_PLUGIN_ROOT=str(tmp_path / "gone"))
+    assert done.returncode == (0 if event in DENYING else 1)
+    assert done.stdout == "" and (event not in DENYING or done.stderr == "")
 
 
 def test_an_interpreter_without_a_path_is_an_error(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,6 +147,12 @@ def test_the_shared_command_does_no_harm(tmp_path: Path, on_path: str | None, co
         ("'/a b/python' -I -S '/a b/hooks/post_tool_use.py' || exit 1", True),
         ("C:/Python/python.exe -I -S C:/x/sessionlog/hooks/any_event.py Stop || exit 1", True),
         ("sessionlog-hook Stop 2>/dev/null || [ $? -ne 1 ]", True),
+        ("/x/python -I -S /x/hooks/any_event.py PreToolUse 2>/dev/null || exit 0", True),
+        ("sessionlog-hook PreToolUse 2>/dev/null || exit 0", True),
+        ("echo x > F; true -I -S x/hooks/any_event.py || exit 1", False),
+        ("$(touch F) -I -S /x/hooks/any_event.py Stop || exit 1", False),
+        ("/x/python -I -S /x/hooks/any_event.py;touch${IFS}F || exit 1", False),
+        ("sessionlog-hook Stop 2>/dev/null; touch F || [ $? -ne 1 ]", False),
         ("uv run $CLAUDE_PROJECT_DIR/.claude/hooks/post_tool_use.py", False),
         ("python3 ~/sessionlog/hooks/any_event.py", False),
         ("echo sessionlog any_event.py || exit 1", False),
@@ -138,7 +173,7 @@ def test_only_what_install_wrote_is_ours(command: object, ours: bool) -> None:
 )
 def test_the_scripts_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str, hooks: str) -> None:
     (tmp_path / module).mkdir(parents=True)
-    monkeypatch.setattr(registration, "__file__", str(tmp_path / module / "registration.py"))
+    monkeypatch.setattr(commands, "__file__", str(tmp_path / module / "install" / "commands.py"))
     with pytest.raises(SessionlogError, match="missing"):
         handlers_folder()
     (tmp_path / hooks).mkdir()
@@ -202,6 +237,6 @@ def test_a_client_that_does_not_answer_has_no_known_version(monkeypatch: pytest.
     def run(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr(registration.shutil, "which", lambda _: "/bin/claude")
-    monkeypatch.setattr(registration.subprocess, "run", run)
+    monkeypatch.setattr(commands.children, "program", lambda _: "/bin/claude")
+    monkeypatch.setattr(commands.subprocess, "run", run)
     assert client_version() is None

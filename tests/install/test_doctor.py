@@ -16,13 +16,16 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from sessionlog import archive, claude_settings, doctor, projects, registration, spool
+from sessionlog.agents.claude_code.events import CORE, RECORDED
+from sessionlog.archive import append, spool
+from sessionlog.archive import place as projects
 from sessionlog.cli.doctor import command
-from sessionlog.client_events import CORE, RECORDED
-from sessionlog.doctor import archives, hooks, machine
+from sessionlog.install import commands, settings_files
+from sessionlog.install.doctor import archives, hooks, machine
+from sessionlog.install.doctor import examine as doctor
 from tests.conftest import ROOT, Hook, rows
 
-RECORDS = registration.hook_command()
+RECORDS = commands.hook_command()
 STOP = {"session_id": "s", "hook_event_name": "Stop"}
 
 
@@ -32,7 +35,7 @@ def machine_around(home: Path, project: Path, tmp_path: Path, monkeypatch: pytes
     (tmp_path / "bin").mkdir()
     client(tmp_path, "2.1.325")
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
-    monkeypatch.setattr(claude_settings, "MANAGED", tmp_path / "managed")
+    monkeypatch.setattr(settings_files, "MANAGED", tmp_path / "managed")
     monkeypatch.setattr(hooks, "SLOW", 60_000)  # whatever else this machine is doing
     monkeypatch.chdir(project)
 
@@ -49,14 +52,14 @@ def installed(home: Path) -> Path:
 
 
 def install(scope: str, events: tuple[str, ...] = CORE, **more: bool) -> Path:
-    path = claude_settings.settings_file(scope, Path.cwd())
-    claude_settings.apply(claude_settings.plan_install(path, registration.handlers(events, **more)))
+    path = settings_files.settings_file(scope, Path.cwd())
+    settings_files.apply(settings_files.plan_install(path, commands.handlers(events, **more)))
     return path
 
 
 def settings(scope: str, **values: Any) -> Path:
     """Add keys to a settings file."""
-    path = claude_settings.settings_file(scope, Path.cwd())
+    path = settings_files.settings_file(scope, Path.cwd())
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps((json.loads(path.read_text()) if path.exists() else {}) | values))
     return path
@@ -185,7 +188,9 @@ def test_a_shared_hook_that_is_not_on_the_path(tmp_path: Path) -> None:
     install("project", quiet_if_missing=True)
     ((level, text),) = told("hooks")
     assert level == "problem" and "records nothing" in text
-    script = f"#!/bin/sh\nPYTHONPATH={ROOT} exec {sys.executable} -c 'from sessionlog.hook import *; command_line()'"
+    script = (
+        f"#!/bin/sh\nPYTHONPATH={ROOT} exec {sys.executable} -c 'from sessionlog.record.hook import *; command_line()'"
+    )
     (tmp_path / "bin" / "sessionlog-hook").write_text(script)
     (tmp_path / "bin" / "sessionlog-hook").chmod(0o755)
     assert only("hooks")[0] == "ok"
@@ -207,7 +212,8 @@ def test_a_hook_is_tried_into_a_scratch_archive(
 ) -> None:
     monkeypatch.setenv("SESSIONLOG_DB", str(tmp_path / "precious.db"))
     before = sorted(tmp_path.rglob("*"))
-    trouble, milliseconds = hooks.try_out({"command": words, "timeout": 1 if "sleep" in words else 30}, {})
+    monkeypatch.setattr(hooks, "timeout", lambda _: 1 if "sleep" in words else 30)
+    trouble, milliseconds = hooks.try_out(words, {})
     assert trouble == says
     assert (milliseconds > 0) is (says == "")
     assert sorted(tmp_path.rglob("*")) == before
@@ -301,15 +307,15 @@ def sql(place: projects.Place, statement: str) -> None:
 
 def test_where_and_how_big(recorded: projects.Place, monkeypatch: pytest.MonkeyPatch) -> None:
     level, text = only("archive")
-    assert (level, re.sub(r"\d\.\d", "N", text)) == ("ok", "~/.local/share/sessionlog: 1 project, N MB")
+    assert (level, re.sub(r"\d+ KB", "N KB", text)) == ("ok", "~/.local/share/sessionlog: 1 project, N KB")
     monkeypatch.setenv("SESSIONLOG_DB", recorded.db)
     assert only("archive")[1].startswith("~/.local/share/sessionlog/shop-")
 
 
 def test_integrity(recorded: projects.Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert only("integrity") == ("ok", f"1 archive checked, schema version {archive.SCHEMA_VERSION}")
+    assert only("integrity") == ("ok", f"1 archive checked, schema version {append.SCHEMA_VERSION}")
     monkeypatch.setattr(archives, "QUICK", 1024)
-    assert only("integrity") == ("note", "1 archive over 0.0 MB not checked")
+    assert only("integrity") == ("note", "1 archive over 1.0 KB not checked")
     assert only("integrity", full=True)[0] == "ok"
     sql(recorded, "PRAGMA wal_checkpoint(TRUNCATE)")
     with open(recorded.db, "r+b") as file:
@@ -326,6 +332,49 @@ def test_integrity(recorded: projects.Place, monkeypatch: pytest.MonkeyPatch) ->
 def test_schemas_that_are_not_of_today(recorded: projects.Place, statement: str, level: str) -> None:
     sql(recorded, f"PRAGMA {statement}")
     assert only("schema")[0] == level
+
+
+@pytest.mark.parametrize(
+    ("statement", "level", "says"),
+    [
+        ("CREATE VIEW mine AS SELECT 1", "note", "view mine is not part of sessionlog"),
+        ("DROP VIEW tool_calls", "problem", "view tool_calls is missing"),
+        ("ALTER TABLE events ADD COLUMN x TEXT", "problem", "table events column x was added"),
+        ("UPDATE sessions SET prompts = 7", "problem", "the counters of 1 session do not match the events"),
+        (
+            """CREATE TRIGGER "it's" BEFORE INSERT ON events WHEN new.command LIKE '%rm %' BEGIN SELECT raise(ignore); END""",
+            "problem",
+            "trigger it's is not part of sessionlog: a trigger can change or drop events as they are stored",
+        ),
+    ],
+)
+def test_a_schema_that_somebody_changed(recorded: projects.Place, statement: str, level: str, says: str) -> None:
+    assert told("schema") == []
+    with sqlite3.connect(recorded.db) as connection:
+        connection.execute(statement)
+    connection.close()
+    found, text = only("schema")
+    assert found == level and text.endswith(f".db: {says}")
+
+
+def test_the_schema_is_restored_and_nothing_else_touched(recorded: projects.Place) -> None:
+    before = rows(recorded), rows(recorded, "SELECT type, name, sql FROM sqlite_master ORDER BY name")
+    for statement in (
+        "DROP TRIGGER events_keep_sessions",
+        "CREATE TRIGGER events_keep_sessions AFTER INSERT ON events BEGIN SELECT 1; END",
+        "DROP VIEW tool_calls",
+        "DROP INDEX events_event",
+    ):
+        sql(recorded, statement)
+    assert [level for level, _ in told("schema")] == ["problem"] * 3
+    done = CliRunner().invoke(command, ["--fix"])
+    assert "index events_event, trigger events_keep_sessions, view tool_calls" in done.output
+    assert told("schema") == []
+    assert (rows(recorded), rows(recorded, "SELECT type, name, sql FROM sqlite_master ORDER BY name")) == before
+    sql(recorded, "CREATE TRIGGER foreign_one AFTER INSERT ON events BEGIN SELECT 1; END")
+    CliRunner().invoke(command, ["--fix"])
+    (result,) = [result for result in doctor.examine(Path.cwd()) if result.name == "schema"]
+    assert result.advice.endswith(f"""sqlite3 {recorded.db} 'DROP TRIGGER "foreign_one"'""")
 
 
 def test_a_file_that_a_killed_hook_has_just_begun_is_no_problem(place: projects.Place) -> None:

@@ -12,14 +12,15 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from sessionlog import claude_settings, projects
+from sessionlog.agents.claude_code.events import CORE, RECORDED
+from sessionlog.archive import place as projects
 from sessionlog.cli import hook_command, install, uninstall
-from sessionlog.client_events import CORE, RECORDED
 from sessionlog.errors import SessionlogError
-from sessionlog.registration import is_ours
-from sessionlog.settings_text import registered
+from sessionlog.install import settings_files
+from sessionlog.install.commands import is_ours
+from sessionlog.install.settings_json import registered
 
-REPOSITORY = Path(__file__).parent.parent
+REPOSITORY = Path(__file__).parents[2]
 IN_A_CHILD = "import sys; from sessionlog.cli.{0} import command; command(sys.argv[1:])"
 
 
@@ -35,7 +36,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PATH", f"{home / 'bin'}{os.pathsep}/usr/bin{os.pathsep}/bin")
     # projects reads the environment that the process was started with
     monkeypatch.setattr(projects, "getenv", lambda name: os.environ.get(name, ""))
-    monkeypatch.setattr(claude_settings, "MANAGED", tmp_path / "managed")
+    monkeypatch.setattr(settings_files, "MANAGED", tmp_path / "managed")
     monkeypatch.chdir(home / "project")
     client(home, "2.1.325 (Claude Code)")
     return home
@@ -82,7 +83,7 @@ def test_twice_is_once(home: Path) -> None:
 def test_uninstall_leaves_nothing_but_the_archive(home: Path) -> None:
     before = sorted(home.rglob("*"))
     archive = home / ".local" / "share" / "sessionlog"
-    for scope in claude_settings.SCOPES:
+    for scope in settings_files.SCOPES:
         assert run(install, "--scope", scope, "--yes").exit_code == 0
     result = run(uninstall, "--yes")
     assert result.exit_code == 0, result.output

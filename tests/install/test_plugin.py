@@ -13,9 +13,11 @@ from typing import Any
 
 import pytest
 
-from sessionlog import __version__, projects, validate
-from sessionlog.client_events import CORE, EVENTS, RECORDED
-from sessionlog.registration import parse_version
+from sessionlog import __version__
+from sessionlog.agents.claude_code.events import CORE, EVENTS, RECORDED
+from sessionlog.archive import place as projects
+from sessionlog.install.commands import parse_version
+from sessionlog.install.validate import check as validate
 from tests.conftest import PAYLOAD_FILES, ROOT, Hook, rows
 from tools.generate import hooks_file, plugin_events
 

@@ -13,12 +13,13 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from sessionlog import claude_settings, projects
-from sessionlog.claude_settings import apply, notices, plan_install, plan_uninstall, settings_file
-from sessionlog.client_events import CORE, EVENTS, RECORDED
+from sessionlog.agents.claude_code.events import CORE, EVENTS, RECORDED
+from sessionlog.archive import place as projects
 from sessionlog.errors import SessionlogError
-from sessionlog.registration import handlers
-from sessionlog.settings_text import add, registered, take_out
+from sessionlog.install import settings_files as claude_settings
+from sessionlog.install.commands import handlers
+from sessionlog.install.settings_files import apply, notices, plan_install, plan_uninstall, settings_file
+from sessionlog.install.settings_json import add, registered, take_out
 
 OURS = handlers(CORE)
 THEIRS = {"type": "command", "command": "uv run .claude/hooks/post_tool_use.py"}
@@ -130,7 +131,7 @@ def settings_files(draw: st.DrawFn) -> bytes | None:
 @example(before=b"{ }", first=CORE)
 @example(before=b"", first=CORE)
 @example(before=None, first=CORE)
-@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_install_then_uninstall_gives_back_the_same_bytes(
     tmp_path: Path, path: Path, before: bytes | None, first: tuple[str, ...]
 ) -> None:
@@ -152,7 +153,6 @@ def test_install_then_uninstall_gives_back_the_same_bytes(
 
 
 @given(data=st.data())
-@settings(max_examples=150, deadline=None)
 def test_what_the_user_changed_meanwhile_stays(data: st.DataObject) -> None:
     """Whatever the user does to the rest between the two, it is as if we had never been there."""
     values = data.draw(st.dictionaries(st.text(), ANYTHING, max_size=2)) | {

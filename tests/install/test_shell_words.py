@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sessionlog.validate import javascript_regex
-from sessionlog.validate.shell_words import Command, Script, read_exec, read_shell
+from sessionlog.install.validate import javascript_regex
+from sessionlog.install.validate.shell_words import Command, Script, read_exec, read_shell
 
 VARIABLES = {"HOME": "/home/ann", "CLAUDE_PROJECT_DIR": "/srv/shop"}
 HERE = Path("/srv/shop")

@@ -14,10 +14,10 @@ from click.testing import CliRunner, Result
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sessionlog import validate
+from sessionlog.agents.claude_code.events import CORE, EVENTS, RECORDED
 from sessionlog.cli.validate import command
-from sessionlog.client_events import CORE, EVENTS, RECORDED
 from sessionlog.errors import SessionlogError
+from sessionlog.install.validate import check as validate
 
 SPEC, CLIENT = "specification", "client 2.1.325"
 PLUGIN, SETTINGS, MANIFEST = (
@@ -291,7 +291,7 @@ def test_colour_is_for_terminals_only(place: Path) -> None:
 def test_the_exit_code_of_the_real_process(text: str, code: int, strict: int, place: Path) -> None:
     (place / PLUGIN).write_text(text)
     program = [sys.executable, "-c", "from sessionlog.cli.validate import command; command()", PLUGIN]
-    environment = {**os.environ, "PYTHONPATH": str(Path(validate.__file__).parents[1])}
+    environment = {**os.environ, "PYTHONPATH": str(Path(validate.__file__).parents[3])}
     assert subprocess.run(program, env=environment, capture_output=True, check=False).returncode == code
     program.append("--strict")
     assert subprocess.run(program, env=environment, capture_output=True, check=False).returncode == strict
@@ -409,7 +409,7 @@ GROUPS = st.fixed_dictionaries({"hooks": st.lists(HANDLERS | ANY, max_size=2) | 
 HOOKS = st.dictionaries(st.sampled_from(list(EVENTS)) | st.text(), st.lists(GROUPS | ANY, max_size=2) | ANY, max_size=3)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(hooks=HOOKS | ANY, name=st.sampled_from([PLUGIN, SETTINGS, MANIFEST]))
 def test_no_file_whatsoever_stops_the_check(hooks: Any, name: str, place: Path) -> None:
     (place / name).write_text(json.dumps({"hooks": hooks}))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sqlite3
+import stat
 import threading
 import time
 import zlib
@@ -16,27 +18,38 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from sessionlog import archive, migrate, projects, reading, transcripts
-from sessionlog.cli import cli
+from sessionlog.archive import append, migrate, read, spool
+from sessionlog.archive import place as projects
+from sessionlog.archive.event import INPUT_TEXTS, PAYLOAD_TEXTS, normalise, rebuild
+from sessionlog.ask.search import index
+from sessionlog.cli.main import cli
 from sessionlog.errors import SessionlogError
-from sessionlog.event import INPUT_TEXTS, PAYLOAD_TEXTS, normalise, rebuild
-from sessionlog.keep import backup, merge, prune, redaction, turns
-from sessionlog.search import index
+from sessionlog.install.doctor import privacy
+from sessionlog.maintain import backup, batches, merge, prune, redact
+from sessionlog.transcripts import importer
 from tests.conftest import FIXTURES, PAYLOAD_FILES, Hook, rows
-from tests.test_hook import prompt, tool
+from tests.record.test_hook import prompt, tool
 
 DAY = 86_400_000
 COUNTS = "SELECT session_id, events, prompts, tool_calls, edits, failures FROM sessions ORDER BY session_id"
-TABLES = ("sessions", "events", "messages", "transcript_chunks", "api_messages", "session_facts", "agents")
+TABLES = (
+    "sessions",
+    "events",
+    "transcript_parts",
+    "transcript_chunks",
+    "model_answers",
+    "session_facts",
+    "subagent_facts",
+)
 
 
 def fill(place: projects.Place, payloads: list[dict[str, Any]], days_ago: float = 0, via: str = "test") -> None:
     """Record the events, a second after another, the last of them so many days ago."""
     end = time.time_ns() // 1_000_000 - int(days_ago * DAY)
-    with closing(archive.open_for_writing(place)) as connection:
+    with closing(append.open_for_writing(place)) as connection:
         for number, payload in enumerate(payloads):
             at_ms = end - (len(payloads) - number) * 1000
-            archive.append(connection, normalise(payload, at_ms=at_ms, via=via), at_ms)
+            append.append(connection, normalise(payload, at_ms=at_ms, via=via), at_ms)
 
 
 def ask(*words: str, code: int = 0) -> Result:
@@ -74,8 +87,8 @@ def transcript_home(home: Path, monkeypatch: pytest.MonkeyPatch, place: projects
     folder = home / ".claude" / "projects" / "-home-dev-shop"
     shutil.copytree(FIXTURES / "transcripts" / "-home-dev-shop", folder)
     for path in sorted(folder.glob("*.jsonl")):
-        transcripts.follow(place, str(path))
-    assert counts(place)["messages"] and counts(place)["transcript_chunks"]
+        importer.follow(place, str(path))
+    assert counts(place)["transcript_parts"] and counts(place)["transcript_chunks"]
     return folder
 
 
@@ -135,7 +148,7 @@ def test_without_a_terminal_nothing_is_removed_unasked(place: projects.Place) ->
 def test_prune_gives_the_space_back(place: projects.Place) -> None:
     fill(place, [tool(n, "old", tool_response={"stdout": os.urandom(50_000).hex()}) for n in range(40)], 100)
     fill(place, [prompt("new", "new")])
-    with closing(reading.connect(place)) as connection:
+    with closing(read.connect(place)) as connection:
         index.catch_up(place, connection)
     assert size_of(place) > 4_000_000 and os.path.exists(index.path_of(place))
     ask("prune", "--older-than", "90d", "--yes")
@@ -150,23 +163,23 @@ def test_prune_takes_the_transcripts_too_and_import_does_not_bring_them_back(
     ask("prune", *all_by_name(place), "--yes")
     assert not any(counts(place).values())
     for path in transcript_home.glob("*.jsonl"):
-        transcripts.follow(place, str(path))
+        importer.follow(place, str(path))
     assert not any(counts(place).values()), "the files are still there, and known"
-    with closing(reading.connect(place)) as connection, pytest.raises(SessionlogError, match="no transcript"):
+    with closing(read.connect(place)) as connection, pytest.raises(SessionlogError, match="no transcript"):
         from sessionlog.transcripts.restore import restore
 
         restore(connection, sessions[0])
 
 
 def test_a_pruned_session_that_goes_on_is_imported_from_its_start(place: projects.Place, transcript_home: Path) -> None:
-    said = "SELECT uuid, text FROM messages WHERE session_id = ? AND agent_id IS NULL ORDER BY line, part"
+    said = "SELECT uuid, text FROM transcript_parts WHERE session_id = ? AND agent_id IS NULL ORDER BY line, part"
     path = max(transcript_home.glob("*.jsonl"), key=os.path.getsize)
     before = rows(place, said, path.stem)
     ask("prune", "--session", path.stem, "--yes")
     assert before and not rows(place, said, path.stem)
     with path.open("a") as file:
         file.write(json.dumps({"type": "ai-title", "aiTitle": "On it goes", "sessionId": path.stem}) + "\n")
-    transcripts.follow(place, str(path))
+    importer.follow(place, str(path))
     assert rows(place, said, path.stem) == before
 
 
@@ -188,10 +201,10 @@ def test_prune_leaves_the_prompts_of_others_in_the_history(place: projects.Place
     ]
     (home / ".claude").mkdir()
     (home / ".claude" / "history.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    transcripts.run([str(home / ".claude" / "history.jsonl")])
+    importer.run([str(home / ".claude" / "history.jsonl")])
     fill(place, [prompt("hi", "gone"), prompt("hi", "stays")], 3)
     ask("prune", "--session", "gone", "--yes")
-    assert [row["text"] for row in rows(place, "SELECT text FROM messages")] == ["typed in stays"]
+    assert [row["text"] for row in rows(place, "SELECT text FROM transcript_parts")] == ["typed in stays"]
     (chunk,) = rows(place, "SELECT data FROM transcript_chunks")
     assert zlib.decompress(chunk["data"]).decode() == "\n" + json.dumps(lines[1]) + "\n"
 
@@ -249,7 +262,7 @@ def test_hooks_go_on_recording_while_sessions_are_pruned(place: projects.Place, 
         stop.set()
         writer.join()
     hook(prompt("the last", "now"))
-    reading.bring_up_to_date(place)
+    read.bring_up_to_date(place)
     texts = [row["prompt"] for row in rows(place)]
     assert texts == [*(f"prompt {number}" for number in range(written)), "the last"]
     assert_sound(place)
@@ -276,15 +289,15 @@ def test_a_session_that_went_on_after_the_preview_stays(place: projects.Place) -
 
 def test_a_reader_that_never_ends_is_named(place: projects.Place, monkeypatch: pytest.MonkeyPatch) -> None:
     old_and_new(place)
-    monkeypatch.setattr(turns, "ATTEMPTS", 2)
-    real = turns.open_archive
+    monkeypatch.setattr(batches, "ATTEMPTS", 2)
+    real = batches.open_archive
 
     def impatient(place: projects.Place) -> sqlite3.Connection:
         connection = real(place)
         connection.execute("PRAGMA busy_timeout = 100")
         return connection
 
-    monkeypatch.setattr(turns, "open_archive", impatient)
+    monkeypatch.setattr(batches, "open_archive", impatient)
     with closing(sqlite3.connect(place.db)) as reader:
         reader.execute("BEGIN")
         reader.execute("SELECT * FROM events").fetchone()
@@ -342,7 +355,7 @@ def test_after_redact_the_secret_is_in_no_file(
     entry = {"type": "user", "uuid": "u1", "sessionId": path.stem, "timestamp": "2026-11-16T01:41:14.736Z"}
     with path.open("a") as file:
         file.write(json.dumps({**entry, "message": message}) + "\n")
-    transcripts.follow(place, str(path))
+    importer.follow(place, str(path))
     nested = {"event": "PostToolUse", "more": SECRET, "data": {"session_id": "s1", "tool_result": SECRET, "tool": "X"}}
     fill(place, [prompt("harmless", "s2"), full_payload(SECRET), nested, tool(9, "s1", tool_response=SECRET)])
     everywhere(place, SECRET)
@@ -350,7 +363,7 @@ def test_after_redact_the_secret_is_in_no_file(
     with closing(sqlite3.connect(place.db)) as connection, connection:
         connection.execute("DELETE FROM events WHERE session_id = 'gone'")  # its bytes stay in free pages
         connection.execute("DELETE FROM sessions WHERE session_id = 'gone'")
-    with closing(reading.connect(place)) as connection:
+    with closing(read.connect(place)) as connection:
         index.catch_up(place, connection)
     hook(b"no event, but " + SECRET.encode())
     before = counts(place)
@@ -375,7 +388,7 @@ def test_after_redact_the_secret_is_in_no_file(
     assert sum(text.count("[redacted:value:") for text in rebuilt) > 20
     assert SECRET in path.read_text(), "Claude Code's own file is not ours"
     assert "× value" not in ask("redact", "--value", SECRET, "--dry-run").output
-    transcripts.follow(place, str(path))
+    importer.follow(place, str(path))
     assert holding(place, SECRET) == [], "import knows the file as it was"
 
 
@@ -426,7 +439,7 @@ def test_a_secret_at_the_edge_of_an_excerpt_leaves_no_beginning(place: projects.
     entry = {"type": "user", "uuid": "u1", "sessionId": path.stem, "message": {"role": "user", "content": [block]}}
     with path.open("a") as file:
         file.write(json.dumps(entry) + "\n")
-    transcripts.follow(place, str(path))
+    importer.follow(place, str(path))
     ask("redact", "--value", SECRET, "--yes")
     assert holding(place, SECRET, SECRET[:10]) == []
 
@@ -456,13 +469,32 @@ def test_copies_that_may_still_hold_it_are_named(place: projects.Place) -> None:
     assert f"{place.db}.bak was not cleaned" in done.output
 
 
+@pytest.mark.parametrize("where", ["home", "state"])
+def test_events_that_wait_for_an_archive_are_cleaned_too(place: projects.Place, home: Path, where: str) -> None:
+    folder = Path(place.home) if where == "home" else home / ".local" / "state" / "sessionlog"
+    folder.mkdir(parents=True)
+    waiting = folder / "gone-0123456789abcdef.db.spool"
+    spool._append_line(str(waiting), b'[1,"x",null,null,{"session_id":"s","prompt":"my-secret-word"}]\n', 1)
+    spool._append_line(str(waiting), b'[2,"x",null,null,{"session_id":"s","prompt":"other"}]\n', 1)
+    before = waiting.read_bytes()
+    seen = ask("redact", "--all", "--dry-run", "--value", "my-secret-word")
+    assert "1 in waiting events" in seen.output and waiting.read_bytes() == before
+    done = ask("redact", "--all", "--yes", "--value", "my-secret-word")
+    assert str(waiting) in done.output
+    after = waiting.read_bytes()
+    assert b"my-secret-word" not in after and b"[redacted:value:" in after
+    assert after.splitlines()[0] == before.splitlines()[0] and after.splitlines()[2] == before.splitlines()[2]
+    assert [path.name for path in folder.iterdir() if "spool" in path.name] == [waiting.name]
+    assert json.loads(after.splitlines()[1])[4]["session_id"] == "s"
+
+
 def test_redact_while_hooks_write_loses_nothing(place: projects.Place, hook: Hook) -> None:
     fill(place, [tool(n, "s1", tool_response={"stdout": f"{SECRET} " * 500}) for n in range(400)])
     writer = threading.Thread(target=lambda: [hook(prompt(f"prompt {n}", "now")) for n in range(15)])
     writer.start()
-    redaction.run(place, redaction.GivenRules(place.home, values=[SECRET]))
+    redact.run(place, redact.GivenRules(place.home, values=[SECRET]))
     writer.join()
-    reading.bring_up_to_date(place)
+    read.bring_up_to_date(place)
     assert [row["prompt"] for row in rows(place) if row["prompt"]] == [f"prompt {n}" for n in range(15)]
     assert holding(place, SECRET) == []
     assert_sound(place)
@@ -499,6 +531,26 @@ def test_a_backup_never_replaces_a_file_unasked(place: projects.Place, tmp_path:
     for target in (place.db, str(tmp_path)):
         ask("backup", "--force", target, code=1)
     assert [row["prompt"] for row in rows(place)] == ["one"]
+
+
+@pytest.mark.parametrize("kind", ["device", "link", "pipe"])
+def test_a_backup_replaces_nothing_but_files(place: projects.Place, tmp_path: Path, kind: str) -> None:
+    fill(place, [prompt("one")])
+    target = tmp_path / "target"
+    match kind:
+        case "device":
+            try:
+                os.mknod(target, stat.S_IFCHR | 0o666, os.makedev(1, 3))  # another /dev/null
+            except PermissionError:
+                pytest.skip("only root can make a device")
+        case "link":
+            (tmp_path / "precious").write_text("mine")
+            target.symlink_to(tmp_path / "precious")
+        case "pipe":
+            os.mkfifo(target)
+    before = target.lstat()
+    assert "only a file is replaced" in str(ask("backup", "--force", str(target), code=1).exception)
+    assert (target.lstat().st_ino, target.lstat().st_mode) == (before.st_ino, before.st_mode)
 
 
 def test_a_backup_of_all_projects_is_a_folder(place: projects.Place, tmp_path: Path) -> None:
@@ -540,7 +592,7 @@ def test_a_backup_while_hooks_write_is_one_moment(place: projects.Place, hook: H
 # --- merge ------------------------------------------------------------------------------------------------------------
 
 EVENTS = "SELECT * FROM events ORDER BY at, session_id, tool_use_id, prompt"
-MESSAGES = "SELECT * FROM messages ORDER BY session_id, uuid, line, part"
+MESSAGES = "SELECT * FROM transcript_parts ORDER BY session_id, uuid, line, part"
 
 
 def without(table: list[dict[str, Any]], *columns: str) -> list[dict[str, Any]]:
@@ -571,7 +623,7 @@ def test_merge_into_nothing_is_a_copy(place: projects.Place, transcript_home: Pa
         "SELECT * FROM sessions ORDER BY 1",
         "SELECT * FROM session_facts ORDER BY 1",
     ):
-        renewed = ("id", "transcript_id", "hash", "salt", "chain")
+        renewed = ("id", "transcript_id", "hash", "salt", "head_hash")
         assert without(rows(target, query), *renewed) == without(rows(place, query), *renewed)
     assert rows(target, "SELECT * FROM session_usage") == rows(place, "SELECT * FROM session_usage")
     assert_sound(target)
@@ -596,10 +648,10 @@ def test_twice_is_once(place: projects.Place, other: projects.Place, transcript_
 def test_the_same_event_by_another_way_is_the_same(place: projects.Place, other: projects.Place) -> None:
     at_ms = 1_794_793_274_000
     for where, via in ((place, "plugin"), (other, "user")):
-        with closing(archive.open_for_writing(where)) as connection:
+        with closing(append.open_for_writing(where)) as connection:
             for number in range(3):
                 payload = prompt("again" if number else "and", "s1")
-                archive.append(connection, normalise(payload, at_ms=at_ms + number, via=via), at_ms)
+                append.append(connection, normalise(payload, at_ms=at_ms + number, via=via), at_ms)
     assert merge.run(place, [other.db]) == [{}]
     assert len(rows(place)) == 3
 
@@ -613,7 +665,7 @@ def test_what_ended_stays_ended(place: projects.Place, other: projects.Place) ->
     merge.run(place, [other.db])
     (after,) = rows(place, "SELECT * FROM sessions")
     assert after["ended_at"] == before["ended_at"] and after["end_reason"] == "exit"
-    assert after["model"] == "new" and after["source"] == "startup" and after["events"] == 5
+    assert after["model"] == "new" and after["start_reason"] == "startup" and after["events"] == 5
     assert after["started_at"] < before["started_at"] and after["last_at"] == before["last_at"]
 
 
@@ -626,7 +678,7 @@ def test_a_transcript_that_went_on_elsewhere_is_continued(
     message = {"role": "user", "content": "and on it goes"}
     with path.open("a") as file:
         file.write(json.dumps({"type": "user", "uuid": "u9", "sessionId": path.stem, "message": message}) + "\n")
-    transcripts.follow(other, str(path))
+    importer.follow(other, str(path))
     for target, source in ((place, other), (other, place)):  # the longer one wins, whichever is merged into which
         merge.run(target, [source.db])
         stored = rows(
@@ -635,7 +687,7 @@ def test_a_transcript_that_went_on_elsewhere_is_continued(
             str(path),
         )
         assert b"".join(zlib.decompress(row["data"]) for row in stored).endswith(path.read_bytes()[-60:])
-        assert counts(target)["messages"] == counts(source)["messages"]
+        assert counts(target)["transcript_parts"] == counts(source)["transcript_parts"]
         assert len(rows(target, "SELECT * FROM transcripts")) == len(rows(source, "SELECT * FROM transcripts"))
 
 
@@ -644,7 +696,7 @@ def test_another_file_of_the_same_name_is_kept_beside(
 ) -> None:
     path = min(transcript_home.glob("*.jsonl"), key=os.path.getsize)
     path.write_text(json.dumps({"type": "summary", "summary": "another machine's", "leafUuid": "x"}) + "\n")
-    transcripts.follow(other, str(path))
+    importer.follow(other, str(path))
     before = counts(place)
     assert merge.run(place, [other.db])[0]["transcripts"] == 1
     assert counts(place)["transcript_chunks"] == before["transcript_chunks"] + 1
@@ -686,6 +738,22 @@ def test_what_is_no_archive_is_refused(place: projects.Place, tmp_path: Path, ki
     assert list(Path(place.home).glob(".merging*")) == []
 
 
+@pytest.mark.parametrize("table", ["sessions", "events", "subagent_facts"])
+def test_an_archive_with_an_endless_view_is_refused(place: projects.Place, other: projects.Place, table: str) -> None:
+    fill(place, [prompt("mine")])
+    fill(other, [prompt("theirs")])
+    with closing(sqlite3.connect(other.db)) as connection, connection:
+        connection.execute("PRAGMA legacy_alter_table = ON")
+        names = ", ".join(row[1] for row in connection.execute(f"PRAGMA table_info({table})").fetchall())
+        connection.execute(f"ALTER TABLE {table} RENAME TO was_{table}")
+        connection.execute(
+            f"CREATE VIEW {table} AS WITH RECURSIVE c(x) AS (VALUES(1) UNION ALL SELECT x + 1 FROM c) "
+            f"SELECT {names} FROM was_{table}, c"
+        )
+    assert f"no table {table}" in str(ask("merge", other.db, "--yes", code=1).exception)
+    assert [row["prompt"] for row in rows(place)] == ["mine"]
+
+
 def test_hooks_go_on_recording_while_archives_are_merged(
     place: projects.Place, other: projects.Place, hook: Hook
 ) -> None:
@@ -695,6 +763,100 @@ def test_hooks_go_on_recording_while_archives_are_merged(
     writer.start()
     summary = merge.run(place, [other.db])[0]
     writer.join()
-    reading.bring_up_to_date(place)
+    read.bring_up_to_date(place)
     assert summary["events"] == 1500 and len(rows(place)) == 1511
     assert_sound(place)
+
+
+# --- redact --test, and what merge takes in ---------------------------------------------------------------------------
+
+MADE_UP = "gh" + "p_" + "aZ3kQ9xLm2Rt7Vw1Bc5Yd8Np4Hs6Gf0JuEoT"
+
+
+def test_redact_test_shows_what_would_go_and_why(tmp_path: Path, place: projects.Place) -> None:
+    file = tmp_path / "settings.env"
+    file.write_text(f"# mine\nDB_PASSWORD_PROD=Zx9kQw7Lp1\n\nTOKEN={MADE_UP}\n")
+    before = file.read_bytes()
+    output = ask("redact", "--test", str(file)).output
+    assert "2 secrets would be taken out" in output
+    assert re.search(r"line 2 +password +Zx… \(10 characters\)", output)
+    assert re.search(r"line 4 +github-token +ghp_… \(40 characters\)", output)
+    assert "the value of a telling name, DB_PASSWORD_PROD" in output
+    assert "begins with ghp_" in output
+    assert "Zx9kQw7Lp1" not in output and MADE_UP not in output
+    assert file.read_bytes() == before
+    assert not os.path.exists(place.db)
+
+
+def test_redact_test_reads_stdin_and_json_as_the_hook_does() -> None:
+    for text, line in (
+        (json.dumps({"a": 1, "password": 93847261550}), "line 1"),
+        (f'{{"a": 1}}\n{{"env": [{{"name": "API_TOKEN", "value": "{MADE_UP[4:28]}"}}]}}\n', "line 2"),
+    ):
+        done = CliRunner().invoke(cli, ["redact", "--test", "-"], input=text)
+        assert done.exit_code == 0, done.output
+        assert "1 secret would be taken out of stdin" in done.output and line in done.output
+        assert "93847261550" not in done.output and MADE_UP[4:28] not in done.output
+    done = CliRunner().invoke(cli, ["redact", "--test", "-"], input="password = getpass()\n")
+    assert done.output == "Nothing would be taken out of stdin.\n"
+
+
+def test_redact_test_knows_what_is_named_and_takes_no_archive(tmp_path: Path) -> None:
+    file = tmp_path / "x.txt"
+    file.write_text("one ACME-1234 two\n")
+    assert "Nothing" in ask("redact", "--test", str(file)).output
+    assert "1 secret" in ask("redact", "--test", str(file), "--pattern", "ACME-[0-9]{4}").output
+    assert "no archive" in ask("redact", "--test", str(file), "--all", code=2).output
+
+
+def test_what_is_merged_is_redacted_by_the_rules_of_here(
+    place: projects.Place, other: projects.Place, transcript_home: Path
+) -> None:
+    """The other machine had older rules, or none."""
+    path = min(transcript_home.glob("*.jsonl"), key=os.path.getsize)
+    message = {"role": "user", "content": f"DB_PASSWORD_PROD=Zx9kQw7Lp1 {MADE_UP}"}
+    path.write_text(json.dumps({"type": "user", "uuid": "u9", "sessionId": "s9", "message": message}) + "\n")
+    os.makedirs(other.home)
+    (Path(other.home) / "config.json").write_text('{"redact": {"enabled": false}}')
+    importer.follow(other, str(path))
+    fill(other, [prompt(f"use {MADE_UP}", "s1"), tool(1, tool_input={"command": "curl -u me:Zx9kQw7Lp1 x"})])
+    assert MADE_UP.encode() in b"".join(file.read_bytes() for file in Path(other.home).glob("*.db*"))
+    summary = merge.run(place, [other.db])[0]
+    assert summary["events"] == 2
+    told = json.dumps([rows(place), rows(place, "SELECT * FROM transcript_parts")], default=str)
+    chunks = b"".join(zlib.decompress(row["data"]) for row in rows(place, "SELECT data FROM transcript_chunks"))
+    for secret in (MADE_UP, "Zx9kQw7Lp1"):
+        assert secret not in told and secret.encode() not in chunks
+    assert "[redacted:github-token:" in told and b"[redacted:" in chunks
+    assert merge.run(place, [other.db]) == [{}], "twice is once, also for what was redacted on its way"
+    assert_sound(place)
+
+
+def test_copies_of_a_merge_are_for_our_eyes_only_and_the_doctor_names_them(
+    place: projects.Place, other: projects.Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(place, [prompt("mine")])
+    fill(other, [prompt("theirs")])
+    modes = {}
+
+    def killed(connection: sqlite3.Connection, *_: Any) -> None:
+        for folder in Path(place.home).glob(".merging-*"):
+            modes.update({path.name: stat.S_IMODE(path.stat().st_mode) for path in (folder, *folder.rglob("*"))})
+        raise KeyboardInterrupt
+
+    old = os.umask(0o022)
+    try:
+        monkeypatch.setattr(batches, "in_turns", killed)
+        with pytest.raises(KeyboardInterrupt):
+            merge.preview(place, [other.db])
+    finally:
+        os.umask(old)
+    assert {"target.db", "other.db"} <= {*modes}
+    assert {mode & 0o077 for mode in modes.values()} == {0}
+
+    left = Path(place.home) / ".merging-abc"
+    left.mkdir(mode=0o700)
+    assert [(result.level, "has its copies" in result.text) for result in privacy.left_behind()] == [("note", True)]
+    os.utime(left, (0, 0))
+    (result,) = privacy.left_behind()
+    assert result.level == "problem" and ".merging-abc" in result.text and "rm -r" in result.advice

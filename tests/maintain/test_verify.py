@@ -1,4 +1,4 @@
-"""Whatever is changed, removed or inserted behind the archive's back is found; what is done by right is no finding."""
+"""Whatever is changed, removed or inserted behind the archive's back is found; what sessionlog does is no finding."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from sessionlog import archive, chain, event, migrate, projects, spool, verify
-from sessionlog.cli import cli
+from sessionlog.archive import append, chain, event, migrate, spool
+from sessionlog.archive import place as projects
+from sessionlog.cli.main import cli
 from sessionlog.errors import SessionlogError
-from sessionlog.keep import merge, prune, redaction
+from sessionlog.maintain import merge, prune, redact, seal, verify
 from tests.conftest import HANDLERS, PAYLOAD_FILES, PYTHON, Hook, rows
-from tests.recording import hostile_session, record
-from tests.test_hook import prompt, tool
+from tests.helpers.recording import hostile_session, record
+from tests.record.test_hook import prompt, tool
 
 Change = Callable[[sqlite3.Connection], object]
 
@@ -66,7 +67,7 @@ def ask(*words: str) -> Result:
 @pytest.fixture(autouse=True)
 def one_transaction(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a busy machine too, what a test removes is one note."""
-    monkeypatch.setattr("sessionlog.keep.turns.HOLD", 60)
+    monkeypatch.setattr("sessionlog.maintain.batches.HOLD", 60)
 
 
 @pytest.fixture
@@ -87,10 +88,10 @@ def test_one_flipped_byte_in_any_column_of_any_event(place: projects.Place) -> N
     record(place, [payload for payload in everything if isinstance(payload, dict)])
     full = dict.fromkeys((*event.PAYLOAD_TEXTS, *event.INPUT_TEXTS), "é ''")
     full |= dict.fromkeys(("tool_input", "tool_response", "extra", "envelope"), "{}")
-    with closing(archive.open_for_writing(place)) as connection:
+    with closing(append.open_for_writing(place)) as connection:
         for number in range(3):
             row = event.normalise(prompt("x"), at_ms=0, via=f"test {number}")
-            archive.append(connection, {**row, **full, "tool_use_id": f"id {number}", "duration_ms": 300}, 0)
+            append.append(connection, {**row, **full, "tool_use_id": f"id {number}", "duration_ms": 300}, 0)
     columns = [column["name"] for column in rows(place, "PRAGMA table_info(events)")]
     some, tried = random.Random(1), set()
     with closing(sqlite3.connect(place.db, isolation_level=None)) as connection:
@@ -184,7 +185,7 @@ def test_the_row_of_a_session(three: projects.Place) -> None:
 
 
 def test_the_head_of_a_session(three: projects.Place) -> None:
-    tamper(three, "UPDATE sessions SET chain = 'x' WHERE session_id = 's2'")
+    tamper(three, "UPDATE sessions SET head_hash = 'x' WHERE session_id = 's2'")
     assert names(three) == {"changed session"}
 
 
@@ -223,12 +224,12 @@ def test_two_events_that_change_places(three: projects.Place, one: int, other: i
 
 def test_an_event_that_moves_to_another_session(three: projects.Place) -> None:
     tamper(three, "UPDATE events SET session_id = 's0' WHERE id = 5")
-    assert names(three) == {"changed event 5"}
+    assert names(three) == {"changed event 5", "changed session"}  # s1 counts one event too many
 
 
 def test_all_hashes_taken_away(three: projects.Place) -> None:
     tamper(three, "UPDATE events SET hash = NULL")
-    tamper(three, "UPDATE sessions SET chain = NULL")
+    tamper(three, "UPDATE sessions SET head_hash = NULL")
     assert names(three) == {f"inserted event {event_id}" for event_id in range(1, 16)}
 
 
@@ -243,11 +244,12 @@ def test_a_row_that_was_chained_again_with_other_content_does_not_fit_the_heads_
         connection.text_factory = bytes
         connection.execute("UPDATE events SET command = 'echo forged' WHERE id = 5")
         link: str | None = None
-        query = f"SELECT {', '.join(archive.DIGESTED)} FROM events WHERE session_id = 's1' ORDER BY id"
+        query = f"SELECT {', '.join(append.DIGESTED)} FROM events WHERE session_id = 's1' ORDER BY id"
         for row in connection.execute(query).fetchall():
-            link = archive.link(link, archive.digest(row))
-            connection.execute("UPDATE events SET hash = ? WHERE id = ?", (link, row[0]))
-        connection.execute("UPDATE sessions SET chain = ? WHERE session_id = 's1'", (link,))
+            link = append.link(link, append.digest(row))
+            event_id = row[append.DIGESTED.index("id")]
+            connection.execute("UPDATE events SET hash = ? WHERE id = ?", (link, event_id))
+        connection.execute("UPDATE sessions SET head_hash = ? WHERE session_id = 's1'", (link,))
 
     assert findings(three, heads=kept) == []
     tamper(three, forge)
@@ -294,6 +296,7 @@ def test_what_changes_after_it_was_changed_by_right(three: projects.Place) -> No
 
 def test_an_event_that_comes_back_after_it_was_pruned(three: projects.Place) -> None:
     before = rows(three, "SELECT * FROM events WHERE id = 6")[0]
+    del before["action"], before["outcome"]
     prune.run(prune.plan(three, prune.Which(named=frozenset({"s2"}))))
 
     def bring_back(connection: sqlite3.Connection) -> None:
@@ -305,7 +308,84 @@ def test_an_event_that_comes_back_after_it_was_pruned(three: projects.Place) -> 
     assert "inserted event 6" in names(three)
 
 
-# --- What was done by right -------------------------------------------------------------------------------------------
+# --- The schema and the counters --------------------------------------------------------------------------------------
+
+DROPS_EVENTS = """
+CREATE TRIGGER t BEFORE INSERT ON events WHEN new.command LIKE '%rm %' BEGIN SELECT raise(ignore); END
+"""
+
+
+def run_sql(place: projects.Place, script: str) -> None:
+    with closing(sqlite3.connect(place.db)) as connection:
+        connection.executescript(script)
+
+
+def test_a_trigger_that_drops_events(three: projects.Place, hook: Hook) -> None:
+    before = len(rows(three))
+    run_sql(three, DROPS_EVENTS)
+    hook({**tool(99, "s0"), "tool_input": {"command": "rm -rf /"}})
+    assert len(rows(three)) == before
+    assert names(three) == names(three, "s1") == {"inserted trigger t"}
+    done = ask()
+    assert done.exit_code == 1
+    assert "inserted: trigger t: is not part of sessionlog: a trigger can change or drop events" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        ("DROP TRIGGER events_keep_sessions", {"removed trigger events_keep_sessions"}),
+        ("DROP VIEW tool_calls", {"removed view tool_calls"}),
+        ("DROP INDEX events_event", {"removed index events_event"}),
+        (
+            "DROP VIEW prompts; CREATE VIEW prompts AS SELECT * FROM events WHERE event = 'UserPromptSubmit' AND id > 3",
+            {"changed view prompts"},
+        ),
+        (
+            "DROP INDEX events_event; CREATE UNIQUE INDEX events_event ON events (event, id)",
+            {"changed index events_event"},
+        ),
+        ("ALTER TABLE sessions ADD COLUMN x TEXT", {"changed table sessions"}),
+        ("CREATE UNIQUE INDEX mine ON events (id)", {"inserted index mine"}),
+        ("CREATE INDEX mine ON events (json_extract(extra, '$.x'))", {"inserted index mine"}),
+        ("DROP TABLE spool_progress; CREATE VIEW spool_progress AS SELECT 1", {"removed table spool_progress"}),
+        # NULL in quotes is a text.
+        (
+            """PRAGMA writable_schema = ON;
+            UPDATE sqlite_master SET sql = replace(sql, ', NULL) AS exit_code', ', "NULL") AS exit_code')""",
+            {"changed view bash_commands"},
+        ),
+        ("CREATE VIEW mine AS SELECT 1; CREATE INDEX mine_at ON events (at DESC, id); CREATE TABLE own (x)", set()),
+    ],
+)
+def test_another_schema(three: projects.Place, script: str, expected: set[str]) -> None:
+    run_sql(three, script)
+    assert names(three) == expected
+
+
+def test_additions_of_the_user_are_listed_and_no_finding(three: projects.Place) -> None:
+    run_sql(three, "CREATE VIEW mine AS SELECT 1; CREATE TABLE own (x); CREATE INDEX own_x ON own (x + 1)")
+    done = ask()
+    assert done.exit_code == 0
+    assert "Added by someone else, harmless: index own_x, table own, view mine." in done.stdout
+    assert json.loads(ask("--json").stdout)["archives"][0]["additions"] == ["index own_x", "table own", "view mine"]
+
+
+@pytest.mark.parametrize("counter", ["events", "prompts", "tool_calls", "edits", "failures"])
+def test_a_counter_that_was_changed(three: projects.Place, counter: str) -> None:
+    run_sql(three, f"UPDATE sessions SET {counter} = {counter} + 1 WHERE session_id = 's1'")
+    (finding,) = findings(three)
+    assert (finding.kind, finding.what, finding.session_id) == ("changed", "session", "s1")
+    assert finding.text.startswith(f"`sessions.{counter}` is ")
+    assert findings(three, "s0") == [] and findings(three, "s1") == [finding]
+
+
+def test_the_last_id_of_a_session(three: projects.Place) -> None:
+    run_sql(three, "UPDATE sessions SET last_event_id = 3 WHERE session_id = 's1'")
+    assert [finding.text for finding in findings(three)] == ["`sessions.last_event_id` is 3, the events say 14"]
+
+
+# --- What sessionlog does ----------------------------------------------------------------------------------------------
 
 
 def test_hooks_at_once(hook: Hook, place: projects.Place) -> None:
@@ -398,15 +478,15 @@ def test_prune(three: projects.Place, hook: Hook) -> None:
 def test_a_prune_that_is_cut_short(three: projects.Place, hook: Hook, monkeypatch: pytest.MonkeyPatch) -> None:
     """After each of its transactions, there is nothing to find."""
     plan = prune.plan(three, prune.Which(named=frozenset({"s0", "s1"})))
-    monkeypatch.setattr("sessionlog.keep.turns.HOLD", -1)
+    monkeypatch.setattr("sessionlog.maintain.batches.HOLD", -1)
     states = []
 
     def pause(_: float) -> None:
         hook(prompt(f"meanwhile {len(states)}", "s1" if len(states) % 2 else "s0"))
         states.append(findings(three))
 
-    monkeypatch.setattr("sessionlog.keep.turns.PAUSE", 0)
-    monkeypatch.setattr("sessionlog.keep.turns.time.sleep", pause)
+    monkeypatch.setattr("sessionlog.maintain.batches.PAUSE", 0)
+    monkeypatch.setattr("sessionlog.maintain.batches.time.sleep", pause)
     prune.run(plan)
     assert len(states) > 10
     assert all(found == [] for found in states)
@@ -424,7 +504,7 @@ def test_redact_twice_then_prune(place: projects.Place, hook: Hook) -> None:
     record(place, [prompt("my word is swordfish"), prompt("nothing"), tool(7, description="swordfish and haddock")])
     kept = verify.heads(place)
     for value in ("swordfish", "haddock"):
-        redaction.run(place, redaction.GivenRules(place.home, values=[value]))
+        redact.run(place, redact.GivenRules(place.home, values=[value]))
         assert findings(place, heads=kept) == []
     assert [note["events"] for note in rows(place, "SELECT events FROM chain_notes ORDER BY id")] == [2, 1]
     hook(prompt("on"))
@@ -437,63 +517,64 @@ def test_redact_twice_then_prune(place: projects.Place, hook: Hook) -> None:
 def test_what_was_redacted_cannot_be_guessed_by_its_digest(place: projects.Place) -> None:
     record(place, [prompt("the pin is 4711")])
     secret = rows(place)[0]
-    redaction.run(place, redaction.GivenRules(place.home, values=["4711"]))
+    redact.run(place, redact.GivenRules(place.home, values=["4711"]))
     row = {**rows(place)[0], "prompt": secret["prompt"]}
 
     def encoded(values: dict[str, Any]) -> tuple[Any, ...]:
         return tuple(
-            values[name].encode() if isinstance(values[name], str) else values[name] for name in archive.DIGESTED
+            values[name].encode() if isinstance(values[name], str) else values[name] for name in append.DIGESTED
         )
 
     (change,) = rows(place, "SELECT before, after FROM chain_changes")
-    assert archive.digest(encoded(secret)) == change["before"], "with the salt that is gone"
-    assert archive.digest(encoded(row)) != change["before"]
+    assert append.digest(encoded(secret)) == change["before"], "with the salt that is gone"
+    assert append.digest(encoded(row)) != change["before"]
     assert secret["salt"].encode() not in b"".join(path.read_bytes() for path in Path(place.home).glob("*.db*"))
 
 
 def test_a_secret_in_the_id_of_a_session_and_in_a_note(place: projects.Place) -> None:
     record(place, [prompt("one", "swordfish-1"), prompt("two", "swordfish-1"), prompt("three", "swordfish-2")])
     prune.run(prune.plan(place, prune.Which(named=frozenset({"swordfish-2"}))))
-    redaction.run(place, redaction.GivenRules(place.home, values=["swordfish"]))
+    redact.run(place, redact.GivenRules(place.home, values=["swordfish"]))
     assert b"swordfish" not in b"".join(path.read_bytes() for path in Path(place.home).glob("*.db*"))
     assert findings(place) == []
 
 
 def test_an_archive_of_version_2(place: projects.Place, hook: Hook) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        _make_version_2(place, patch)
+    _make_version_2(place)
     hook(prompt("the first with a hash", "s1"))
     check = verify.Check(place)
     assert list(check.findings()) == []
     assert (check.events, check.unsealed) == (11, 10)
     (note,) = rows(place, "SELECT * FROM chain_notes")
-    assert (note["command"], note["events"], note["unchained_until"]) == ("migration", 10, 10)
+    assert (note["command"], note["events"], note["unchained_until"]) == ("upgrade", 10, 10)
     tamper(place, "UPDATE events SET hash = NULL WHERE id = 11")
     assert names(place) == {"inserted event 11"}
 
 
 def test_old_events_are_sealed(place: projects.Place, hook: Hook) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        _make_version_2(place, patch)
+    _make_version_2(place)
     hook(prompt("new", "s1"))
-    assert verify.seal(place) == 10
-    assert verify.seal(place) == 0
+    assert seal.seal(place) == 10
+    assert seal.seal(place) == 0
     check = verify.Check(place)
     assert list(check.findings()) == [] and check.unsealed == 0
     tamper(place, "UPDATE events SET command = 'echo 99' WHERE id = 3")
     assert names(place) == {"changed event 3"}
     tamper(place, "DELETE FROM events WHERE id = 4")
-    assert names(place) == {"changed event 3", "removed event 4"}
+    assert names(place) == {"changed event 3", "removed event 4", "changed session"}
     prune.run(prune.plan(place, prune.Which(keep=0)))
-    assert names(place) == {"removed event 4"}
+    assert names(place) == {"removed event 4", "changed session"}
 
 
-def _make_version_2(place: projects.Place, patch: pytest.MonkeyPatch) -> None:
+def _make_version_2(place: projects.Place) -> None:
     """As the version before made it, with ten events."""
-    scripts = migrate.migrations()[:2]
-    patch.setattr(migrate, "migrations", lambda: scripts)
-    patch.setattr(archive, "SCHEMA_VERSION", 2)
-    with closing(archive.open_for_writing(place)) as connection:
+    Path(place.home).mkdir(parents=True)
+    with closing(sqlite3.connect(place.db, isolation_level=None)) as connection:
+        for _, script in migrate.migrations()[:2]:
+            connection.executescript(script)
+        connection.execute("INSERT INTO archive VALUES (1, ?, '2026-01-01T00:00:00.000Z')", (place.project,))
+        connection.execute(f"PRAGMA application_id = {migrate.APPLICATION_ID}")
+        connection.execute("PRAGMA user_version = 2")
         for number in range(10):
             record_ = event.normalise(tool(number, f"s{number % 2}"), at_ms=1_763_257_274_000 + number, via="test")
             columns = ", ".join(event.COLUMNS)
@@ -505,15 +586,15 @@ def _make_version_2(place: projects.Place, patch: pytest.MonkeyPatch) -> None:
 
 def test_the_hash_is_the_same_on_every_python() -> None:
     row = (1, b"00ff", "é".encode(), None, b"", -1, 2**31, 2**62, b"0", 0)
-    assert archive.digest(row).hex() == "2fb6a35700445b71690bf7b960d3c3db6d812142"
-    assert archive.link(None, b"x" * 20) == "b51d4bb1d670cb64350a2d8d84c07cbbedfbac78"
-    assert archive.link("ab", b"x" * 20) == archive.link(b"ab", b"x" * 20) != archive.link(None, b"abx" * 20)
+    assert append.digest(row).hex() == "66434f19b94e89c3d61c785d6e12ed498bc90fa1"
+    assert append.link(None, b"x" * 20) == "b51d4bb1d670cb64350a2d8d84c07cbbedfbac78"
+    assert append.link("ab", b"x" * 20) == append.link(b"ab", b"x" * 20) != append.link(None, b"abx" * 20)
 
 
 def test_every_column_but_the_hash_is_in_the_digest(place: projects.Place) -> None:
-    archive.open_for_writing(place).close()
+    append.open_for_writing(place).close()
     columns = {column["name"] for column in rows(place, "PRAGMA table_info(events)")}
-    assert set(archive.DIGESTED) == columns - {"hash"}
+    assert set(append.DIGESTED) == columns - {"hash"}
     columns = {column["name"] for column in rows(place, "PRAGMA table_info(chain_notes)")}
     assert set(chain.NOTE) == columns - {"hash"}
 
@@ -532,9 +613,8 @@ def test_without_the_hash_an_event_waits_in_the_spool(hook: Hook, place: project
     )
     assert done.returncode == 0 and done.stdout == b""
     assert len(rows(place)) == 1
-    hook(prompt("three"))
-    assert [row["prompt"] for row in rows(place)] == ["one", "two", "three"]
-    assert findings(place) == []
+    (waiting,) = Path(place.home).glob("*.db.spool")  # under the older name: the hash of the newer one is missing too
+    assert b'"prompt":"two"' in waiting.read_bytes()
 
 
 def test_the_id_of_a_removed_event_is_not_given_again(hook: Hook, place: projects.Place) -> None:
@@ -550,7 +630,7 @@ def test_the_id_of_a_removed_event_is_not_given_again(hook: Hook, place: project
 def test_an_event_is_kept_when_the_row_of_the_archive_is_gone_or_wrong(hook: Hook, place: projects.Place) -> None:
     hook(prompt("one"))
     hook(prompt("two"))
-    tamper(place, "UPDATE archive SET last_event = 0")
+    tamper(place, "UPDATE archive SET last_removed_id = 0")
     hook(prompt("three"))
     tamper(place, "DELETE FROM archive")
     hook(prompt("four"))
@@ -568,7 +648,7 @@ def test_the_command_names_what_it_finds(three: projects.Place) -> None:
     tamper(three, "DELETE FROM events WHERE id = 9")
     done = ask()
     assert done.exit_code == 1
-    assert "changed: event 5 of session s1: does not fit its hash" in done.stdout
+    assert "changed: event 5 of session s1: does not match its hash" in done.stdout
     assert "removed: event 9 of session s2: missing: event 12 does not follow event 6" in done.stdout
     assert "14 events of 3 sessions: 2 findings" in done.stdout
     assert ask("s0").exit_code == 0
@@ -583,7 +663,7 @@ def test_the_command_tells_of_notes(three: projects.Place) -> None:
     done = ask("--notes")
     assert done.exit_code == 0, done.stdout
     assert "prune: 5 events of session s0 (1,4,7,10,13)" in done.stdout
-    assert "By right: prune removed 5 events." in done.stdout
+    assert "Recorded changes: prune removed 5 events." in done.stdout
     assert json.loads(ask("--notes", "--json").stdout)["archives"][0]["notes"][0]["removed"] == "1,4,7,10,13"
 
 
@@ -593,7 +673,7 @@ def test_heads_are_printed_and_compared(three: projects.Place, tmp_path: Path) -
     assert len(kept.read_text().splitlines()) == 3
     assert ask("--against", str(kept)).exit_code == 0
     kept.write_text(kept.read_text().replace('"hash": "', '"hash": "0'))
-    assert "event 14 of session s1: the head that was kept" in ask("--against", str(kept)).stdout
+    assert "event 14 of session s1: the stored head" in ask("--against", str(kept)).stdout
     kept.write_text("")
     assert "has no head of this archive" in str(ask("--against", str(kept)).exception)
     kept.write_text("[]")

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from sessionlog import follow, projects
-from tests import transcript_files as made
+from sessionlog.archive import place as projects
+from sessionlog.record import spawn_import
 from tests.conftest import Hook, rows
+from tests.helpers import transcript_files as made
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "posix_spawn"), reason="no importer is started on this system")
 
@@ -48,7 +49,7 @@ def test_the_transcript_and_its_sub_agents_are_in_the_archive_soon(
     wait_for_import(place, 5)
     assert stamps(home) == []
     assert made.archived(place, path) == path.read_bytes()
-    assert {row["session_id"] for row in rows(place, "SELECT session_id FROM messages")} == {made.SESSION}
+    assert {row["session_id"] for row in rows(place, "SELECT session_id FROM transcript_parts")} == {made.SESSION}
 
 
 def test_many_events_cost_one_import_and_later_ones_another(home: Path, hook: Hook, place: projects.Place) -> None:
@@ -80,20 +81,24 @@ def test_no_importer_is_started_where_none_is_wanted(how: str, home: Path, hook:
     assert stamps(home) == []
 
 
-@pytest.mark.parametrize("age", [2 * follow.STALE, -2 * follow.STALE], ids=["old", "after the clock stepped back"])
+@pytest.mark.parametrize(
+    "age", [2 * spawn_import.STALE, -2 * spawn_import.STALE], ids=["old", "after the clock stepped back"]
+)
 def test_a_stamp_that_a_dead_importer_left_is_taken_over(
     home: Path, place: projects.Place, monkeypatch: pytest.MonkeyPatch, age: float
 ) -> None:
     monkeypatch.delenv("SESSIONLOG_NO_FOLLOW")
     started: list[list[str]] = []
-    monkeypatch.setattr(follow, "_spawn", started.append)
+    monkeypatch.setattr(spawn_import, "_spawn", started.append)
     path = made.recorded(home) / f"{made.SESSION}.jsonl"
-    assert follow.start(place, "../../evil", str(path)) is False  # no folder of the archive yet: nothing was recorded
+    assert (
+        spawn_import.start(place, "../../evil", str(path)) is False
+    )  # no folder of the archive yet: nothing was recorded
     os.makedirs(place.home)
-    assert follow.start(place, "../../evil", str(path)) is True
+    assert spawn_import.start(place, "../../evil", str(path)) is True
     assert [stamp.name for stamp in stamps(home)] == ["evil"]
-    assert follow.start(place, "../../evil", str(path)) is False
+    assert spawn_import.start(place, "../../evil", str(path)) is False
     then = time.time() - age
     os.utime(stamps(home)[0], (then, then))
-    assert follow.start(place, "../../evil", str(path)) is True
+    assert spawn_import.start(place, "../../evil", str(path)) is True
     assert len(started) == 2

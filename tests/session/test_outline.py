@@ -1,4 +1,4 @@
-"""The course of a session: the same as its timeline, without the words."""
+"""The outline of a session: the same as its entries, without the words."""
 
 from __future__ import annotations
 
@@ -9,10 +9,14 @@ from typing import Any
 
 import pytest
 
-from sessionlog import course, projects, reading, timeline, transcripts
+from sessionlog.archive import place as projects
+from sessionlog.archive import read
+from sessionlog.session import load, merge
+from sessionlog.session.outline import Outline
+from sessionlog.transcripts import importer
 from tests.conftest import FIXTURES
-from tests.recording import hostile_session, record
-from tests.test_hook import tool
+from tests.helpers.recording import hostile_session, record
+from tests.record.test_hook import tool
 
 PAYLOADS = [json.loads(path.read_bytes()) for path in sorted((FIXTURES / "payloads").rglob("*.json"))]
 
@@ -24,32 +28,34 @@ def pair(number: int, name: str, end: str = "PostToolUse", **more: Any) -> list[
     return [start, {**base, "hook_event_name": end}] if end else [start]
 
 
-def of_everything(place: projects.Place) -> dict[str, course.Course]:
-    """The course of each session, after each was found to load what its timeline tells."""
+def of_everything(place: projects.Place) -> dict[str, Outline]:
+    """The outline of each session; loading its items gives the entries that are read from the start."""
     found = {}
-    with closing(reading.connect(place)) as connection:
+    with closing(read.connect(place)) as connection:
         for row in connection.execute("SELECT session_id FROM sessions").fetchall():
             session_id = row["session_id"]
-            told = list(timeline.entries(connection, session_id))
-            whole = found[session_id] = course.of(connection, session_id)
-            loaded = list(course.load(connection, session_id, whole.items))
+            told = list(load.entries(connection, session_id))
+            whole = found[session_id] = merge.read(connection, session_id)
+            loaded = list(load.load(connection, session_id, whole.items))
             assert [entry._replace(names=()) for entry in loaded] == [entry._replace(names=()) for entry in told]
             for entry, item in zip(told, whole.items, strict=True):
                 assert set(entry.names) <= set(item.names)
                 assert (entry.kind, entry.agent_id, entry.minor) == (item.kind, item.agent_id, item.minor)
                 if entry.call:
                     assert item.outcome == (entry.call.outcome if entry.kind == "tool" else entry.title)
-                if timeline.is_refused(entry):
+                if load.is_refused(entry):
                     assert item.is_trouble
     return found
 
 
-def test_course_is_the_timeline_of_recorded_sessions(place: projects.Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_outline_has_the_entries_of_recorded_sessions(
+    place: projects.Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SESSIONLOG_DB", place.db)
     # At the time of the transcript: what both saw is told once.
     record(place, [payload for payload in PAYLOADS if "session_id" in payload], 1_794_793_274_740, 100)
     before = of_everything(place)
-    transcripts.run([str(FIXTURES / "transcripts")], workers=1)
+    importer.run([str(FIXTURES / "transcripts")], workers=1)
     after = of_everything(place)
     assert len(before) > 1
     assert sum(len(one.items) for one in after.values()) > sum(len(one.items) for one in before.values())
@@ -59,7 +65,7 @@ def test_course_is_the_timeline_of_recorded_sessions(place: projects.Place, monk
     assert all(merged.by_name[name].names.count(name) for name in rows)
 
 
-def test_course_is_the_timeline_of_hostile_sessions(place: projects.Place) -> None:
+def test_the_outline_has_the_entries_of_hostile_sessions(place: projects.Place) -> None:
     record(place, hostile_session())
     assert len(of_everything(place)["hostile"].items) > 200
 
@@ -93,7 +99,7 @@ def test_outcomes_agents_and_what_waits(place: projects.Place) -> None:
     ]
     assert [item.name for item in whole.items if item.is_trouble] == ["e4", "e7", "e12", "e13"]
     agent = whole.agents["a1"]
-    assert (agent.type, agent.calls, agent.failures, agent.stopped) == ("Explore", 2, 2, False)
+    assert (agent.type, agent.calls, agent.failures, agent.stopped) == ("Explore", 1, 0, False)
     assert whole.by_name["e5"] is whole.by_name["e4"]
     assert whole.items[whole.turn].name == "e9"
 
@@ -101,8 +107,8 @@ def test_outcomes_agents_and_what_waits(place: projects.Place) -> None:
 def test_stamp_changes_with_the_session(place: projects.Place, home: Path) -> None:
     base = {"session_id": "s1", "hook_event_name": "Notification"}
     record(place, [{**base, "message": "one"}])
-    with closing(reading.connect(place)) as connection:
-        first = course.stamp(connection, "s1")
-        assert course.stamp(connection, "s1") == first
+    with closing(read.connect(place)) as connection:
+        first = merge.stamp(connection, "s1")
+        assert merge.stamp(connection, "s1") == first
         record(place, [{**base, "message": "two"}], 1_763_257_999_000)
-        assert course.stamp(connection, "s1") != first
+        assert merge.stamp(connection, "s1") != first

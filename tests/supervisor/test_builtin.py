@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 
-from sessionlog import projects
+from sessionlog.archive import place as projects
 from sessionlog.errors import SessionlogError
 from sessionlog.supervisor import brief, records, rules
+from sessionlog.supervisor.builtin import by_rules
 from sessionlog.supervisor.contract import HookInput
-from sessionlog.supervisor.review import by_rules
-from tests.archives import bash, call, event, store
 from tests.conftest import ROOT
-from tests.supervising import ASK, STOP, supervise
+from tests.helpers.archives import bash, call, event, store
+from tests.helpers.supervising import ASK, STOP, supervise
 
 SESSIONLOG = [sys.executable, "-m", "sessionlog"]
 REVIEW = f"{sys.executable} -m sessionlog review"

@@ -17,14 +17,27 @@ from typing import Any
 
 import pytest
 
-from sessionlog import archive, projects, registration
-from sessionlog.client_events import RECORDED
-from sessionlog.event import COLUMNS
+from sessionlog.agents.claude_code.events import RECORDED
+from sessionlog.archive import append
+from sessionlog.archive import place as projects
+from sessionlog.archive.event import COLUMNS
+from sessionlog.install import commands as registration
 from sessionlog.supervisor import contract, records
 from sessionlog.supervisor.verdict import LONGEST_FEEDBACK, NoVerdict, parse
 from tests.conftest import PAYLOAD_FILES, Hook, rows
-from tests.payloads import FLAT
-from tests.supervising import ASK, QUESTIONS, STOP, SUPERVISOR, finish, is_running, python, start, supervise, verdict
+from tests.helpers.payloads import FLAT
+from tests.helpers.supervising import (
+    ASK,
+    QUESTIONS,
+    STOP,
+    SUPERVISOR,
+    finish,
+    is_running,
+    python,
+    start,
+    supervise,
+    verdict,
+)
 
 pytestmark = pytest.mark.usefixtures("project")
 
@@ -398,7 +411,7 @@ def test_an_archive_that_cannot_be_used_lets_the_session_stop(place: projects.Pl
     elif what == "newer":
         supervise(STOP, verdict(True))
         with closing(sqlite3.connect(db)) as connection:
-            connection.execute(f"PRAGMA user_version = {archive.SCHEMA_VERSION + 1}")
+            connection.execute(f"PRAGMA user_version = {append.SCHEMA_VERSION + 1}")
     else:
         db.parent.mkdir(parents=True)
         if what == "garbage":

@@ -13,14 +13,16 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from sessionlog import claude_settings, doctor, validate
 from sessionlog.cli import install, uninstall
-from sessionlog.doctor import hooks
 from sessionlog.errors import SessionlogError
-from sessionlog.registration import is_ours, is_supervisor, reviewer_of, supervisor_command
-from sessionlog.settings_text import registered
+from sessionlog.install import settings_files
+from sessionlog.install.commands import is_ours, is_supervisor, reviewer_of, supervisor_command
+from sessionlog.install.doctor import examine as doctor
+from sessionlog.install.doctor import hooks
+from sessionlog.install.settings_json import registered
+from sessionlog.install.validate import check as validate
 from tests.conftest import ROOT
-from tests.supervising import ASK, STOP, verdict
+from tests.helpers.supervising import ASK, STOP, verdict
 
 SCRIPT = re.findall(r'^sessionlog-supervisor = "(.*)"$', (ROOT / "pyproject.toml").read_text(), re.M)[0]
 
@@ -41,7 +43,7 @@ def machine(home: Path, project: Path, tmp_path: Path, monkeypatch: pytest.Monke
     (tmp_path / "bin" / "claude").write_text("#!/bin/sh\necho '2.1.325 (Claude Code)'\n")
     (tmp_path / "bin" / "claude").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
-    monkeypatch.setattr(claude_settings, "MANAGED", tmp_path / "managed")
+    monkeypatch.setattr(settings_files, "MANAGED", tmp_path / "managed")
     monkeypatch.setattr(hooks, "SLOW", 60_000)  # whatever else this machine is doing
     monkeypatch.chdir(project)
 
@@ -258,7 +260,7 @@ def test_the_doctor_knows_it(file: Path, tmp_path: Path) -> None:
     assert {level for level, _ in findings("hooks")} == {"ok"}  # the recorder's are still told from it
     file.write_text(file.read_text().replace(sys.executable, "/gone/bin/python3"))
     ((level, text),) = findings("supervisor")
-    assert level == "problem" and "127" in text
+    assert level == "problem" and "/gone/bin/python3 is gone" in text
 
 
 def test_the_doctor_misses_half_a_supervisor(file: Path) -> None:

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from sessionlog import transcripts
 from sessionlog.cli import audit, import_, restore
 from sessionlog.errors import SessionlogError
-from tests import transcript_files as made
+from sessionlog.transcripts import importer
 from tests.conftest import rows
-from tests.transcript_files import archived, line, shop, transcript
+from tests.helpers import transcript_files as made
+from tests.helpers.transcript_files import archived, line, shop, transcript
 
 SECRETS = {
     "github-token": "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2,
@@ -30,7 +30,7 @@ def run(command: object, *arguments: str) -> Result:
 
 def test_a_deleted_session_comes_back_byte_for_byte(home: Path, tmp_path: Path) -> None:
     folder = made.recorded(home)
-    transcripts.run()
+    importer.run()
     before = tmp_path / "before"
     folder.rename(before)
     for session_id in (made.SESSION, made.COMPACTED, made.CLEARED):
@@ -39,13 +39,13 @@ def test_a_deleted_session_comes_back_byte_for_byte(home: Path, tmp_path: Path) 
     names = [str(path.relative_to(before)) for path in before.rglob("*") if path.is_file()]
     assert len(names) == 7
     assert filecmp.cmpfiles(before, folder, names, shallow=False) == (names, [], [])
-    assert not [path for path in folder.rglob("*") if path.name.endswith("restoring")]
+    assert not [path for path in folder.rglob("*") if path.name.endswith(".draft")]
     assert (folder / names[0]).stat().st_mode & 0o777 == 0o600
 
 
 def test_a_dry_run_and_another_folder(home: Path, tmp_path: Path) -> None:
     folder = made.recorded(home)
-    transcripts.run()
+    importer.run()
     shutil.rmtree(folder)
     rescued = tmp_path / "rescued"
     result = run(restore, made.SESSION, "--all", "--to", str(rescued), "--dry-run", "--json")
@@ -58,7 +58,7 @@ def test_a_dry_run_and_another_folder(home: Path, tmp_path: Path) -> None:
 
 def test_another_file_is_never_overwritten(home: Path) -> None:
     path = transcript(home, line("one"))
-    transcripts.run()
+    importer.run()
     assert "there already" in run(restore, "s", "--all").output
     path.write_bytes(b"somebody's own\n")
     with pytest.raises(SessionlogError, match="not touched"):
@@ -68,7 +68,7 @@ def test_another_file_is_never_overwritten(home: Path) -> None:
 
 def test_a_session_without_a_transcript_says_so(home: Path) -> None:
     transcript(home, line("one"), line("of another file", session_id="other"))
-    transcripts.run()
+    importer.run()
     with pytest.raises(SessionlogError, match="no transcript of session other"):
         run(restore, "other", "--all")
 
@@ -91,12 +91,12 @@ def test_secrets_are_nowhere_in_the_archive_and_the_rest_of_the_line_is_as_it_wa
     results = path.with_suffix("") / "tool-results"
     results.mkdir(parents=True)
     (results / "toolu_1.txt").write_text(f"-----\n{TEXT}\n")
-    summary = transcripts.run()
+    summary = importer.run()
     assert summary.replacements >= 7
     everything = made.everything(shop())
     for secret in SECRETS.values():
         assert secret.encode() not in everything
-    assert "[redacted:github-token:" in rows(shop(), "SELECT text FROM messages WHERE line = 2")[0]["text"]
+    assert "[redacted:github-token:" in rows(shop(), "SELECT text FROM transcript_parts WHERE line = 2")[0]["text"]
 
     before = path.read_bytes()
     shutil.rmtree(home / ".claude")
@@ -118,7 +118,7 @@ def test_those_who_want_every_byte_can_have_it(home: Path) -> None:
     folder.mkdir(parents=True)
     (folder / "config.json").write_text('{"transcripts": {"raw": true}}')
     path = transcript(home, line(TEXT))
-    assert transcripts.run().replacements == 0
+    assert importer.run().replacements == 0
     assert archived(shop(), path) == path.read_bytes()
 
 
@@ -128,9 +128,9 @@ def test_those_who_want_every_byte_can_have_it(home: Path) -> None:
 def test_import_tells_what_it_did(home: Path) -> None:
     assert "no transcripts here" in run(import_).output
     made.recorded(home)
-    assert "0.3 MB are new, in 8 files of 3 sessions in 1 project" in run(import_, "--dry-run").output
+    assert "268 KB are new, in 8 files of 3 sessions in 1 project" in run(import_, "--dry-run").output
     assert not Path(shop().db).exists()
-    assert "Archived 0.3 MB, 144 messages, from 8 files of 3 sessions in 1 project" in run(import_).output
+    assert "Archived 268 KB, 144 messages, from 8 files of 3 sessions in 1 project" in run(import_).output
     assert "Nothing new in 8 files" in run(import_).output
     assert run(import_, "--quiet").output == ""
 
@@ -157,9 +157,9 @@ def test_import_shows_what_it_skipped(home: Path) -> None:
 
 def test_audit_tells_of_gaps(home: Path) -> None:
     path = made.recorded(home) / f"{made.SESSION}.jsonl"
-    transcripts.run()
+    importer.run()
     path.write_bytes(path.read_bytes()[:2000].rpartition(b"\n")[0])
-    transcripts.run()
+    importer.run()
     assert "gaps" in run(audit).output
     rows_ = json.loads(run(audit, "gaps", "--all", "--json").output)
     gaps = [(row["gap"], row["tool_use_id"]) for row in rows_ if row["session_id"] == made.SESSION]

@@ -6,14 +6,15 @@ import csv
 import io
 import json
 from pathlib import Path
-from urllib.request import urlopen
 
 import pytest
-from archives import bash, event, store
-from browsing import Open, Serve
+from playwright.sync_api import expect
 
-from sessionlog import metadata, projects
-from sessionlog.projects import Place
+from sessionlog.archive import describe
+from sessionlog.archive import place as projects
+from sessionlog.archive.place import Place
+from tests.helpers.archives import bash, event, store
+from tests.web.browsing import Open, Serve, urlopen
 
 
 @pytest.fixture
@@ -33,30 +34,30 @@ def address(place: Place, tmp_path: Path, serve: Serve) -> str:
 
 def test_a_question_is_asked_and_its_rows_lead_to_their_moments(address: str, place: Place, visit: Open) -> None:
     page = visit(f"{address}-/audits")
-    assert page.locator("[data-count]").count() == len(metadata.queries())
+    expect(page.locator("[data-count]")).to_have_count(len(describe.queries()))
     page.locator("[data-count=dangerous-commands].bad").wait_for()
-    assert page.locator("[data-count=dangerous-commands]").inner_text() == "3"
-    assert page.locator("[data-count=secrets].good").inner_text() == "0"
+    expect(page.locator("[data-count=dangerous-commands]")).to_have_text("3")
+    expect(page.locator("[data-count=secrets].good")).to_have_text("0")
     page.keyboard.press("j")
     page.keyboard.press("Enter")
     page.wait_for_url("**/-/audits/dangerous-commands")
-    assert page.locator("tbody tr").count() == 3
+    expect(page.locator("tbody tr")).to_have_count(3)
     assert page.locator("main script").count() == 0 and "\u202e" not in page.content()
     page.locator("select[name=project]").select_option(place.name)
     page.wait_for_url("**project=**")
     rows = page.locator("tbody tr")
-    assert rows.count() == 2
+    expect(rows).to_have_count(2)
     link = rows.filter(has_text="git push").locator("a").first
     assert link.get_attribute("href") == f"/-/session/{place.name}/s1?at=e3#e3"
 
     page.get_by_text(place.project.rpartition("/")[2], exact=False).last.wait_for()
     page.locator(".exports a[href*='sql=']").click()
     page.wait_for_url(f"**/{place.name}?sql=**")
-    assert "git push" in page.locator("table.rows-and-columns").inner_text()
-    assert "MATERIALIZED" in page.locator(".CodeMirror").inner_text()
+    expect(page.locator("table.rows-and-columns")).to_contain_text("git push")
+    expect(page.locator(".CodeMirror")).to_contain_text("MATERIALIZED")
 
     page.goto(f"{address}-/audits/dangerous-commands?since=2026-12-01")
-    assert "Nothing found" in page.locator("main").inner_text()
+    expect(page.locator("main")).to_contain_text("Nothing found")
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(f"{address}-/audits/dangerous-commands")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -75,6 +76,6 @@ def test_csv_and_json_hold_all_rows(address: str, place: Place) -> None:
 
 
 def test_every_question_has_a_page(address: str) -> None:
-    for name in metadata.queries():
+    for name in describe.queries():
         with urlopen(f"{address}-/audits/{name}") as response:
-            assert metadata.queries()[name].title.split(",")[0] in response.read().decode()
+            assert describe.queries()[name].title.split(",")[0] in response.read().decode()

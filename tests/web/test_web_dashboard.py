@@ -10,13 +10,13 @@ from contextlib import closing
 from datetime import date, timedelta
 
 import pytest
-from archives import bash, call, event, store
-from browsing import Open, Serve
 from playwright.sync_api import expect
 
-from sessionlog import projects
-from sessionlog.projects import Place
-from sessionlog.web import charts, dashboard, drawing
+from sessionlog.archive import place as projects
+from sessionlog.archive.place import Place
+from sessionlog.web import charts, dashboard, svg
+from tests.helpers.archives import bash, call, event, store
+from tests.web.browsing import Open, Serve
 
 HOSTILE = "<img src=x onerror=alert(1)>\x1b[31m\u202e</svg><script>alert(2)</script>"
 DAY_MS = 86_400_000
@@ -41,7 +41,7 @@ def worked(place: Place) -> Place:
         for number, model in enumerate(["claude-opus-5-5", HOSTILE, "a", "b", "c", "d", "e"]):
             at = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(now / 1000 - 86_400 * number))
             connection.execute(
-                "INSERT INTO api_messages VALUES (?, '', 's1', NULL, 0, ?, ?, 10, 1000000, 0, 0, 0, 0, 0)",
+                "INSERT INTO model_answers VALUES (?, '', 's1', NULL, 0, ?, ?, 10, 1000000, 0, 0, 0, 0, 0)",
                 (f"m{number}", model, at),
             )
         connection.execute("INSERT INTO model_prices VALUES ('claude-opus-5-5', 4, 20, 0, 0, 0, '2026-11-16')")
@@ -103,7 +103,7 @@ def test_the_dashboard(worked: Place, serve: Serve, visit: Open) -> None:
     expect(page.locator(".totals > div").first).to_contain_text("1")
     expect(page.locator("svg.chart")).to_have_count(2)
     page.locator("select[name=since]").select_option("7d")
-    expect(page).to_have_url(re.compile("project=other-[0-9a-f]{6}&since=7d"))
+    expect(page).to_have_url(re.compile("project=other-[0-9a-f]{16}&since=7d"))
     page.goto(f"{address}-/dashboard?since=2000-01-01")
     expect(page.locator("main")).to_contain_text("by week")
     expect(page.locator("svg.chart")).to_have_count(4)
@@ -161,10 +161,10 @@ def test_bars_stand_for_more_time_when_there_are_many() -> None:
 def test_a_calendar_of_a_year() -> None:
     last = date(2026, 11, 18)
     days = {str(last - timedelta(days=number)): {"tools": number, "sessions": 1} for number in range(400)}
-    shown = drawing.calendar(days, last)
+    shown = svg.calendar(days, last)
     fields = [field for row in shown.rows for field in row if field]
     assert len(shown.rows) == 7 and all(len(row) == 53 for row in shown.rows)
     assert sum(weeks for _, weeks in shown.months) == 53
     assert max(field.day for field in fields) == last and len(fields) == 52 * 7 + 3
     assert {field.level for field in fields} == {1, 2, 3, 4}
-    assert {field.level for row in drawing.calendar({}, last).rows for field in row if field} == {0}
+    assert {field.level for row in svg.calendar({}, last).rows for field in row if field} == {0}

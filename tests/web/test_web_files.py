@@ -6,13 +6,16 @@ from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
 
-from archives import call, event, store
-from browsing import Open, Serve
+from playwright.sync_api import expect
 
-from sessionlog import files, reading, transcripts
-from sessionlog.projects import Place
-from sessionlog.search import index
-from tests import transcript_files as made
+from sessionlog.archive import read
+from sessionlog.archive.place import Place
+from sessionlog.ask import file_history
+from sessionlog.ask.search import index
+from sessionlog.transcripts import importer
+from tests.helpers import transcript_files as made
+from tests.helpers.archives import call, event, store
+from tests.web.browsing import Open, Serve
 
 HOSTILE = "/w/<img src=x onerror=alert(1)>\u202e.py"
 
@@ -49,10 +52,10 @@ def test_a_file_and_a_line_of_it(place: Place, serve: Serve, visit: Open) -> Non
     page.keyboard.press("j")
     page.keyboard.press("Enter")
     page.wait_for_url("**path=**")
-    assert page.locator("h1").inner_text() == "src/cart.py"
+    expect(page.locator("h1")).to_have_text("src/cart.py")
     changes = page.locator(".change-of-file")
-    assert changes.count() == 3
-    assert changes.nth(0).locator(".badge.bad").inner_text() == "failed"
+    expect(changes).to_have_count(3)
+    expect(changes.nth(0).locator(".badge.bad")).to_have_text("failed")
     assert "And round it" in changes.nth(1).inner_text() and "请修复折扣计算" in changes.nth(2).inner_text()
     assert changes.nth(2).locator(".prompt a").get_attribute("href") == f"/-/session/{place.name}/s1?at=e1#e1"
     assert changes.nth(2).locator(".add").inner_text().strip().endswith("return total - discount(total)")
@@ -64,52 +67,54 @@ def test_a_file_and_a_line_of_it(place: Place, serve: Serve, visit: Open) -> Non
     assert told == ["removed the line", "added the line"]
 
     page.goto(f"{address}-/files?name=cart")
-    assert page.locator("tbody tr").count() == 1
+    expect(page.locator("tbody tr")).to_have_count(1)
     page.goto(f"{address}-/files?name={quote('%_')}")
-    assert "No file has" in page.locator("main").inner_text()
+    expect(page.locator("main")).to_contain_text("No file has")
     page.goto(f"{address}-/files?line={quote('});')}")
-    assert "No recorded edit has this line" in page.locator("main").inner_text()
+    expect(page.locator("main")).to_contain_text("No recorded edit has this line")
 
 
 def test_hostile_names_and_contents_are_only_shown(place: Place, serve: Serve, visit: Open) -> None:
     fill(place)
     address = serve("--all")
     page = visit(f"{address}-/files", phone=True)
-    assert page.locator("tbody tr").count() == 2
+    expect(page.locator("tbody tr")).to_have_count(2)
     assert "\u202e" not in page.content()
     page.locator("td.path a").first.click()
     page.wait_for_url("**path=**")
-    assert "<script>alert(2)</script>" in page.locator(".diff").inner_text()
+    expect(page.locator(".diff")).to_contain_text("<script>alert(2)</script>")
     assert page.locator("main script, main img").count() == 0
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.goto(f"{address}-/files?line={quote('<script>alert(2)</script>')}")
-    assert page.locator(".change-of-file").count() == 1
+    expect(page.locator(".change-of-file")).to_have_count(1)
 
 
 def test_what_has_no_column_for_its_file_is_found_by_the_index(place: Place) -> None:
     fill(place)
-    with closing(reading.connect(place)) as archive:
+    with closing(read.connect(place)) as archive:
         index.catch_up(place, archive)
-        assert files.history(archive, "/w/a.ipynb", indexed=False) == []
+        assert file_history.history(archive, "/w/a.ipynb", indexed=False) == []
         index.attach(place, archive)
-        (row,) = files.history(archive, "/w/a.ipynb", indexed=True)
-        (change,) = files.changes(archive, [row])
+        (row,) = file_history.history(archive, "/w/a.ipynb", indexed=True)
+        (change,) = file_history.changes(archive, [row])
         assert change.call.input["new_source"] == "print(total)"
-        found, is_all = files.of_line(archive, "print(total)")
+        found, is_all = file_history.of_line(archive, "print(total)")
         assert [what for what, _ in found] == ["added"] and is_all
-        assert files.of_line(archive, "print(total)", path="/w/other.py") == ([], True)
+        assert file_history.of_line(archive, "print(total)", path="/w/other.py") == ([], True)
 
 
 def test_sessions_that_no_hook_saw_count_too(home: Path) -> None:
     made.recorded(home)
-    transcripts.run()
-    with closing(reading.connect(made.shop())) as archive:
+    importer.run()
+    with closing(read.connect(made.shop())) as archive:
         index.catch_up(made.shop(), archive)
         index.attach(made.shop(), archive)
-        listed = {file.path: file for file in files.only_in_transcripts(archive)}
+        listed = {file.path: file for file in file_history.only_in_transcripts(archive)}
         assert listed["/home/dev/shop/hello.py"].changes == 3
-        changes = list(files.changes(archive, files.history(archive, "/home/dev/shop/hello.py", indexed=True)))
+        changes = list(
+            file_history.changes(archive, file_history.history(archive, "/home/dev/shop/hello.py", indexed=True))
+        )
         assert [change.call.name for change in changes] == ["Edit", "Edit", "Write"]
         assert all(change.name.startswith("m") and change.prompt for change in changes)
-        found, _ = files.of_line(archive, "x = 1")
+        found, _ = file_history.of_line(archive, "x = 1")
         assert [what for what, _ in found] == ["removed", "added"]

@@ -9,12 +9,13 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from archives import bash, call, event, store
-from browsing import Open, Serve
 from playwright.sync_api import Page, expect
 
-from sessionlog import archive, projects
-from sessionlog.projects import Place
+from sessionlog.archive import append
+from sessionlog.archive import place as projects
+from sessionlog.archive.place import Place
+from tests.helpers.archives import bash, call, event, store
+from tests.web.browsing import Open, Serve
 
 HOSTILE = "<img src=x onerror=alert(1)>\x1b[31m\u202e<script>alert(2)</script>"
 DAY_MS = 86_400_000
@@ -81,7 +82,7 @@ def test_home(busy: Place, serve: Serve, visit: Open, now_ms: int, monkeypatch: 
     page.keyboard.press("Escape")
     page.keyboard.press("j")
     page.keyboard.press("Enter")
-    expect(page).to_have_url(re.compile(r"/-/session/shop-[0-9a-f]{6}/live$"))
+    expect(page).to_have_url(re.compile(r"/-/session/shop-[0-9a-f]{16}/live$"))
 
     # What is recorded while the server runs is there when one looks again, in new projects, too.
     store(busy, event("UserPromptSubmit", "newer", prompt="One more"), start_ms=now_ms)
@@ -106,7 +107,7 @@ def test_home(busy: Place, serve: Serve, visit: Open, now_ms: int, monkeypatch: 
 
 
 def test_an_empty_home_says_what_to_do(place: Place, serve: Serve, visit: Open, tmp_path: Path) -> None:
-    archive.open_for_writing(place).close()
+    append.open_for_writing(place).close()
     address = serve()
     page = visit(address)
     for command in ("sessionlog install", "sessionlog import", "sessionlog demo"):

@@ -6,27 +6,29 @@ import random
 import re
 import sqlite3
 import urllib.error
-import urllib.request
 from collections import Counter, deque
 from contextlib import closing
 from html import unescape
 from urllib.parse import quote, urldefrag, urljoin, urlsplit
 
 import pytest
-from browsing import Open, Serve
 
-from sessionlog import metadata, projects
-from tests import odd_archive
+from sessionlog.archive import describe
+from sessionlog.archive import place as projects
+from tests.conftest import thorough
+from tests.helpers import odd_archive
+from tests.web.browsing import Open, Serve, urlopen
 
 # Of one kind of page, so many are followed: there are thousands of ways to sort a table.
-OF_A_KIND = 10
+OF_A_KIND = 10 if thorough() else 3
 
 
 def fetch(address: str) -> tuple[int, str]:
     address = quote(address, safe="/:?&=%+,;@~!$'()*[]-._")  # as browsers do
     try:
-        with urllib.request.urlopen(address, timeout=60) as answer:
-            return answer.status, answer.read().decode() if "html" in answer.headers["content-type"] else ""
+        with urlopen(address) as answer:
+            body = answer.read()  # to its end: what comes in pieces may break late
+            return answer.status, body.decode() if "html" in answer.headers["content-type"] else ""
     except urllib.error.HTTPError as error:
         with error:
             return error.code, error.read().decode()
@@ -47,7 +49,7 @@ def starts(place: projects.Place) -> list[str]:
         *(f"/-/session/{place.name}/{quote(name, safe='')}" for name in sessions),
         *(f"/{place.name}/{table.decode()}" for (table,) in tables),
         *(f"/-/search?q={quote(text)}" for text in ("x", "数", "%_", "a\0b", "y" * 500)),
-        *(f"/-/audits/{name}" for name in metadata.queries()),
+        *(f"/-/audits/{name}" for name in describe.queries()),
         *(f"/-/sessions/{place.name}?{quote(name)}=x" for name in ("tool", "model", "branch", "since", "sort", "q")),
     ]
 

@@ -11,12 +11,15 @@ from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 import pytest
-from archives import bash, call, event, store
-from browsing import Open, Serve
+from playwright.sync_api import expect
 
-from sessionlog import projects, reading, search
-from sessionlog.projects import Place
-from sessionlog.search import facets, index, scanning
+from sessionlog.archive import place as projects
+from sessionlog.archive import read
+from sessionlog.archive.place import Place
+from sessionlog.ask.search import facets, index, scan
+from sessionlog.ask.search import find as search
+from tests.helpers.archives import bash, call, event, store
+from tests.web.browsing import Open, Serve, headers
 
 HOSTILE = '<script>alert(1)</script><img src=x onerror=alert(2)>\x1b[31m\u202eevil "折扣"'
 
@@ -48,8 +51,8 @@ def test_find_filter_and_open_with_the_keyboard(place: Place, other: Place, serv
     page.keyboard.type("折扣")  # the box has the focus
     page.keyboard.press("Enter")
     page.wait_for_url("**/-/search?q=*")
-    assert page.locator("h1").inner_text() == "7 hits"
-    assert page.locator(".snippet mark").first.inner_text() == "折扣"
+    expect(page.locator("h1")).to_have_text("7 hits")
+    expect(page.locator(".snippet mark").first).to_have_text("折扣")
     assert page.locator(".hits h2").all_inner_texts() != []
 
     # The moment of a hit is in its address.
@@ -58,20 +61,21 @@ def test_find_filter_and_open_with_the_keyboard(place: Place, other: Place, serv
 
     # Facets: counts, one click sets, another removes.
     tools = page.locator("[data-facet=tool]")
-    assert tools.locator("li").all_inner_texts() == ["Bash\n2", "Edit\n1"]
+    expect(tools.locator("li")).to_have_text(["Bash\n2", "Edit\n1"], use_inner_text=True)
     tools.get_by_text("Bash").click()
     page.wait_for_url("**tool=Bash**")
-    assert page.locator(".hit").count() == 2
-    assert page.locator("[data-facet=tool]").locator("li").count() == 2, "the others can still be chosen"
+    expect(page.locator(".hit")).to_have_count(2)
+    expect(page.locator("[data-facet=tool]").locator("li"), "the others can still be chosen").to_have_count(2)
     page.get_by_label("Only what failed").check()
     page.wait_for_url("**failed=1**")
-    assert page.locator(".hit .badge.bad").count() == page.locator(".hit").count() == 1
+    expect(page.locator(".hit")).to_have_count(1)
+    expect(page.locator(".hit .badge.bad")).to_have_count(1)
     page.locator("aside .set a").click()
     page.wait_for_url(lambda url: "tool=" not in url and "failed=1" in url)
 
     # One project, then one session.
     page.goto(f"{address}-/search?q={quote('折扣')}&project={other.name}")
-    assert page.locator("h1").inner_text() == "1 hit"
+    expect(page.locator("h1")).to_have_text("1 hit")
     page.goto(f"{address}-/search?q={quote('折扣')}")
     page.locator("h1").wait_for()
     page.keyboard.press("j")
@@ -110,18 +114,18 @@ def test_any_text_is_a_question(place: Place, other: Place, serve: Serve, visit:
     for question in QUESTIONS:
         for more in ("", "&sort=best", "&tool=%22&role=x&file=[&branch=%27&before=9999999999999999999-x&failed=1"):
             connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=20)
-            connection.request("GET", f"/-/search?q={quote(question)}{more}")
+            connection.request("GET", f"/-/search?q={quote(question)}{more}", headers=headers(address))
             response = connection.getresponse()
             body = response.read().decode()
             connection.close()
             assert response.status == 200, question
             assert "<script>alert" not in body and "<img src=x" not in body
     page = visit(f"{address}-/search?q=evil", phone=True)
-    assert page.locator(".hit").count() == 1
+    expect(page.locator(".hit")).to_have_count(1)
     assert "\u202e" not in page.content() and "\\u202e" in page.locator(".snippet").inner_text()
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.goto(f"{address}-/search?q=x&since=yesteryear")
-    assert "is no time" in page.locator("main").inner_text()
+    expect(page.locator("main")).to_contain_text("is no time")
 
 
 def test_more_hits_than_a_page_holds(place: Place, serve: Serve, visit: Open) -> None:
@@ -140,17 +144,17 @@ def test_more_hits_than_a_page_holds(place: Place, serve: Serve, visit: Open) ->
 
 def test_an_index_that_is_behind_answers_and_goes_on(place: Place, serve: Serve, visit: Open) -> None:
     store(place, event("UserPromptSubmit", prompt="early bird"))
-    with closing(reading.connect(place)) as archive:
+    with closing(read.connect(place)) as archive:
         index.catch_up(place, archive)
     store(place, *(event("UserPromptSubmit", "s2", prompt=f"late bird {number}") for number in range(20)))
     with closing(sqlite3.connect(index.path_of(place), isolation_level=None)) as held:
         held.execute("BEGIN IMMEDIATE")  # the server can read the index, and not go on with it
         page = visit(f"{serve('--all')}-/search?q=bird")
-        assert "of 20 events" in page.locator("[data-later]").inner_text()
-        assert page.locator("mark").all_inner_texts() == ["bird"]
+        expect(page.locator("[data-later]")).to_contain_text("of 20 events")
+        expect(page.locator("mark")).to_have_text(["bird"], use_inner_text=True)
         held.execute("ROLLBACK")
     page.get_by_text("21 hits").wait_for()
-    assert page.locator("[data-later]").count() == 0
+    expect(page.locator("[data-later]")).to_have_count(0)
 
 
 def test_exact_text_and_regular_expressions(place: Place, serve: Serve, visit: Open) -> None:
@@ -158,7 +162,7 @@ def test_exact_text_and_regular_expressions(place: Place, serve: Serve, visit: O
     address = serve("--all")
     page = visit(f"{address}-/search?q={quote('});')}")  # signs alone are looked for as they are
     page.get_by_text("2 hits").wait_for()
-    assert page.locator("mark").all_inner_texts() == ["});", "});"]
+    expect(page.locator("mark")).to_have_text(["});", "});"], use_inner_text=True)
     page.goto(f"{address}-/search?mode=regex&q={quote('^l.$')}")
     page.get_by_text("1 hit").wait_for()
     page.goto(f"{address}-/search?mode=regex&q={quote('(')}")
@@ -168,18 +172,18 @@ def test_exact_text_and_regular_expressions(place: Place, serve: Serve, visit: O
 def test_a_look_at_everything_ends_in_time_and_can_be_gone_on_with(place: Place) -> None:
     store(place, *(bash(f"echo needle{number}" if number % 2 else "ls") for number in range(50)))
     store(place, event("UserPromptSubmit", prompt="a" * 40 + "b"))
-    seen, position = [], scanning.START
+    seen, position = [], scan.START
     while True:
-        found = scanning.look(place, "needle", False, search.Filters(), position, 10, 60)
+        found = scan.look(place, "needle", False, search.Filters(), position, 10, 60)
         seen += [hit.row["id"] for hit in found.hits]
         if found.position is None:
             break
         position = found.position
     assert seen == sorted(range(2, 51, 2), reverse=True)
-    assert len(scanning.look(place, r"needle\d", True, search.Filters(tool="Bash"), scanning.START, 99, 60).hits) == 25
+    assert len(scan.look(place, r"needle\d", True, search.Filters(tool="Bash"), scan.START, 99, 60).hits) == 25
     started = time.monotonic()
-    found = scanning.look(place, "(a+)+$", True, search.Filters(), scanning.START, 10, 1)
-    assert found.hits == [] and found.position == scanning.START
+    found = scan.look(place, "(a+)+$", True, search.Filters(), scan.START, 10, 1)
+    assert found.hits == [] and found.position == scan.START
     assert time.monotonic() - started < 30, "by itself it would take years"
 
 
@@ -190,7 +194,7 @@ def test_counts_are_bounded_and_leave_the_choice(place: Place) -> None:
         call("Edit", file_path="/a.py", old_string="word", new_string="x"),
         event("UserPromptSubmit", prompt="word"),
     )
-    with closing(reading.connect(place)) as archive:
+    with closing(read.connect(place)) as archive:
         index.catch_up(place, archive)
     counts = facets.count(place, "word", search.Filters())
     assert (counts.total, counts.is_all, counts.failed) == (32, True, 0)

@@ -7,12 +7,12 @@ import sqlite3
 from contextlib import closing
 
 import pytest
-from archives import START_MS, bash, call, event, store
-from browsing import Open, Serve
 from playwright.sync_api import Page, expect
 
-from sessionlog import projects
-from sessionlog.projects import Place
+from sessionlog.archive import place as projects
+from sessionlog.archive.place import Place
+from tests.helpers.archives import START_MS, bash, call, event, store
+from tests.web.browsing import Open, Serve, urlopen
 
 HOSTILE = "<img src=x onerror=alert(1)>\x1b[31m\u202e<script>alert(2)</script>"
 HOUR_MS = 3_600_000
@@ -97,7 +97,7 @@ def test_a_long_list(long_list: Place, serve: Serve, visit: Open) -> None:
     page.keyboard.press("j")
     page.keyboard.press("j")
     page.keyboard.press("Enter")
-    expect(page).to_have_url(re.compile(r"/-/session/shop-[0-9a-f]{6}/session-000$"))
+    expect(page).to_have_url(re.compile(r"/-/session/shop-[0-9a-f]{16}/session-000$"))
 
     # One project, without a script: a plain link leads on.
     page.goto(address)
@@ -121,12 +121,11 @@ def test_a_long_list(long_list: Place, serve: Serve, visit: Open) -> None:
 )
 def test_wrong_addresses_are_told(place: Place, serve: Serve, visit: Open, question: str, said: str) -> None:
     import urllib.error
-    import urllib.request
 
     store(place, event("UserPromptSubmit", prompt="x"))
     address = f"{serve()}-/sessions?{question}"
     with pytest.raises(urllib.error.HTTPError) as refused:
-        urllib.request.urlopen(address)
+        urlopen(address)
     assert refused.value.code == 400
     assert said in refused.value.read().decode()
     refused.value.close()

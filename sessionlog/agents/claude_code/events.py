@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from sessionlog.archive.event import DENYING
+
 # The client whose events these are; older ones know fewer (`since`).
 CLIENT_VERSION = (2, 1, 325)
 
@@ -68,3 +70,8 @@ EVENTS: dict[str, ClientEvent] = {
 
 CORE: tuple[str, ...] = tuple(event.name for event in EVENTS.values() if event.in_specification)
 RECORDED: tuple[str, ...] = tuple(event.name for event in EVENTS.values() if event.recorded)
+
+
+def can_deny(event: str | None) -> bool:
+    """Whether an agent may take a failing hook of this event for a refusal; yes if the event is not known."""
+    return event is None or event in DENYING

@@ -3,7 +3,8 @@
 import os
 
 from sessionlog.errors import SessionlogError
-from sessionlog.lean import parse_json
+from sessionlog.fastlib import parse_json
+from sessionlog.system.files import read_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,8 +21,7 @@ def load(home: str) -> "dict[str, Any]":
     own = f"{home}/prices.json"
     path = own if os.path.exists(own) else SHIPPED
     try:
-        with open(path, encoding="utf-8") as file:
-            table: dict[str, Any] = parse_json(file.read())
+        table: dict[str, Any] = parse_json(read_regular(path, 1 << 20).decode())
         for price in table["models"].values():
             [float(price[kind]) for kind in KINDS]
         str(table["date"])
@@ -43,7 +43,7 @@ def of_model(table: "dict[str, Any]", model: str) -> "dict[str, float] | None":
 
 def apply(connection: "sqlite3.Connection", table: "dict[str, Any]") -> None:
     """Give every model of this archive its price, and take it from those that the table no longer knows."""
-    models = [row[0] for row in connection.execute("SELECT DISTINCT model FROM api_messages")]
+    models = [row[0] for row in connection.execute("SELECT DISTINCT model FROM model_answers")]
     rows = []
     for model in models:
         price = of_model(table, model)

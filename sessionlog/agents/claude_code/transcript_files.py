@@ -2,8 +2,9 @@
 
 import os
 
-from sessionlog.lean import getenv, parse_json
-from sessionlog.projects import user_home
+from sessionlog.archive.place import is_path, user_home
+from sessionlog.fastlib import getenv, parse_json
+from sessionlog.system.files import open_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ AGENT_META, SIDECAR, TOOL_RESULT = "agent-meta", "sidecar", "tool-result"
 # How much of a file is searched for the first entry that says where it belongs.
 PEEK_BYTES = 4 << 20
 PIECE = 1 << 20
+# The entry that says where a session was moved to is short.
+LONGEST_ENTRY = 1 << 20
 
 
 class Source:
@@ -120,7 +123,7 @@ def peek(path: str) -> "tuple[str | None, str | None]":
     """The session id and the working directory of the first entries that tell them."""
     session_id = cwd = None
     try:
-        with open(path, "rb") as file:
+        with open(open_regular(path), "rb") as file:
             while file.tell() < PEEK_BYTES and (line := file.readline(PEEK_BYTES)):
                 if b'"sessionId"' not in line and b'"cwd"' not in line:
                     continue
@@ -130,7 +133,7 @@ def peek(path: str) -> "tuple[str | None, str | None]":
                     continue
                 if isinstance(entry, dict):
                     session_id = session_id or _text(entry.get("sessionId"))
-                    cwd = cwd or _text(entry.get("cwd"))
+                    cwd = cwd or _path(entry.get("cwd"))
                 if session_id and cwd:
                     break
     except OSError:
@@ -143,16 +146,17 @@ def relocated_to(path: str) -> str | None:
     import mmap
 
     try:
-        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
+        with open(open_regular(path), "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
             found = _rfind(view, b'"relocatedCwd"')
             if found < 0:
                 return None
-            start, end = view.rfind(b"\n", 0, found) + 1, view.find(b"\n", found)
-            entry = parse_json(view[start : end if end >= 0 else len(view)].decode("utf-8", "replace"))
+            near = max(0, found - LONGEST_ENTRY)
+            start, end = view.rfind(b"\n", near, found) + 1 or near, view.find(b"\n", found, found + LONGEST_ENTRY)
+            entry = parse_json(view[start : end if end >= 0 else found + LONGEST_ENTRY].decode("utf-8", "replace"))
     except (OSError, ValueError):  # an empty file cannot be mapped
         return None
     moved = isinstance(entry, dict) and entry.get("type") == "relocated"
-    return _text(entry.get("relocatedCwd")) if moved else None
+    return _path(entry.get("relocatedCwd")) if moved else None
 
 
 def _rfind(view: "mmap", needle: bytes) -> int:
@@ -175,3 +179,7 @@ def decoded_folder(source: Source) -> str:
 
 def _text(value: object) -> str | None:
     return value if isinstance(value, str) and value and "\0" not in value else None
+
+
+def _path(value: object) -> str | None:
+    return value if is_path(value) else None

@@ -1,6 +1,6 @@
 """What a line of a transcript says: messages, tokens, and facts about its session."""
 
-from sessionlog.lean import encode_json, utc_text
+from sessionlog.fastlib import encode_json, utc_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 -- The chain: what was changed, removed or inserted behind the archive's back is found by `sessionlog verify`.
 
--- A digest of the whole row, chained to the hash of the event before it in its session; sessionlog/archive.py says how.
+-- A digest of the whole row, chained to the hash of the event before it in its session; sessionlog/archive/append.py says how.
 -- NULL in rows that are older than this migration.
 ALTER TABLE events ADD COLUMN hash TEXT;
 -- Random, and part of the digest: nobody can guess what `redact` or `prune` took out by trying what fits the hash.

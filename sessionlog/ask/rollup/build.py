@@ -85,7 +85,7 @@ COUNTS = ("spans", "tools", "changes", "usage")
 # 0 where the time is not known, or cannot be.
 _QUARTER = f"max(coalesce(CAST(strftime('%s', {{at}}) AS INTEGER) / {QUARTER}, 0), 0)"
 _STEP = f"CASE {' '.join(f'WHEN duration_ms < {limit} THEN {step}' for step, limit in enumerate(STEPS))} ELSE 99 END"
-_EDITING = "('Edit', 'MultiEdit', 'NotebookEdit', 'Write')"
+_EDITING = "('edit', 'write')"  # actions
 
 # What each thing that happened counts for; from where it is grouped twice, as the archive's rows are long to read.
 _EVENTS = f"""
@@ -94,13 +94,13 @@ SELECT
     sessions.number, {_QUARTER.format(at="at")}, tool_name, duration_ms,
     event = 'UserPromptSubmit',
     event IN ('PostToolUse', 'PostToolUseFailure'),
-    event IN ('PostToolUseFailure', 'StopFailure'),
-    ifnull(event = 'PostToolUse' AND tool_name IN {_EDITING}, 0) AS edit,
-    CASE WHEN event = 'PostToolUse' AND tool_name IN {_EDITING} THEN coalesce(
+    outcome IS 'failed',
+    ifnull(event = 'PostToolUse' AND action IN {_EDITING}, 0) AS edit,
+    CASE WHEN event = 'PostToolUse' AND action IN {_EDITING} THEN coalesce(
         file_path,
         iif(tool_name = 'NotebookEdit' AND json_valid(tool_input), json_extract(tool_input, '$.notebook_path'), NULL)
     ) END,
-    iif(event = 'PostToolUse' AND tool_name IN {_EDITING}, at, NULL)
+    iif(event = 'PostToolUse' AND action IN {_EDITING}, at, NULL)
 FROM archive.events AS event {{by}}
 CROSS JOIN main.sessions AS sessions ON sessions.session_id = event.session_id
 WHERE +event IN ('SessionStart', 'UserPromptSubmit', 'PostToolUse', 'PostToolUseFailure', 'StopFailure') AND {{which}}
@@ -109,22 +109,22 @@ _MESSAGES = f"""
 INSERT INTO temp.happened
 SELECT
     sessions.number, {_QUARTER.format(at="message.at")}, coalesce(message.tool_name, asked.tool_name), NULL,
-    message.kind = 'prompt', message.kind = 'tool_use', message.kind = 'tool_result',
-    ifnull(message.kind = 'tool_use' AND message.tool_name IN {_EDITING}, 0),
+    message.kind = 'prompt', message.kind = 'tool_use', message.outcome IS 'failed',
+    ifnull(message.kind = 'tool_use' AND message.action IN {_EDITING}, 0),
     iif(
-        message.kind = 'tool_use' AND message.tool_name IN {_EDITING} AND json_valid(message.text),
+        message.kind = 'tool_use' AND message.action IN {_EDITING} AND json_valid(message.text),
         coalesce(json_extract(message.text, '$.file_path'), json_extract(message.text, '$.notebook_path')), NULL
     ),
     message.at
 FROM main.sessions AS sessions
-CROSS JOIN archive.messages AS message ON message.session_id = sessions.session_id
-LEFT JOIN archive.messages AS asked
+CROSS JOIN archive.transcript_parts AS message ON message.session_id = sessions.session_id
+LEFT JOIN archive.transcript_parts AS asked
     ON message.kind = 'tool_result' AND asked.kind = 'tool_use'
     AND asked.tool_use_id = message.tool_use_id AND asked.session_id = message.session_id
 WHERE {{which}} AND (
     (message.kind = 'prompt' AND message.agent_id IS NULL)
     OR message.kind = 'tool_use'
-    OR (message.kind = 'tool_result' AND message.is_error)
+    OR message.outcome = 'failed'
 )
 """
 _USAGE = f"""
@@ -133,7 +133,7 @@ SELECT
     sessions.number, {_QUARTER.format(at="at")}, usage.model, count(*), sum(input_tokens), sum(output_tokens),
     sum(cache_read_tokens), sum(cache_write_5m_tokens), sum(cache_write_1h_tokens)
 FROM main.sessions AS sessions
-CROSS JOIN archive.api_messages AS usage ON usage.session_id = sessions.session_id
+CROSS JOIN archive.model_answers AS usage ON usage.session_id = sessions.session_id
 WHERE {{which}}
 GROUP BY 1, 2, 3
 """
@@ -232,7 +232,7 @@ UPDATE main.sessions SET first_prompt = substr(coalesce(
         ORDER BY at, id LIMIT 1
     ), NULL),
     iif(messages > 0, (
-        SELECT text FROM archive.messages AS message
+        SELECT text FROM archive.transcript_parts AS message
         WHERE message.session_id = sessions.session_id AND kind = 'prompt' AND agent_id IS NULL
         ORDER BY at, id LIMIT 1
     ), NULL)
@@ -266,7 +266,7 @@ _IN = "{column} IN (SELECT session_id FROM temp.{table})"
 def catch_up(connection: sqlite3.Connection) -> None:
     """Count what is new in the archive since the last time. The caller holds a transaction."""
     event_id, message_id, prices = connection.execute("SELECT event_id, message_id, prices FROM progress").fetchone()
-    newest_event, newest_message = (_newest(connection, table) for table in ("events", "messages"))
+    newest_event, newest_message = (_newest(connection, table) for table in ("events", "transcript_parts"))
     if newest_event < event_id or newest_message < message_id:  # what we have counted is no longer there
         for table in ("sessions", "paths", *COUNTS):
             connection.execute(f"DELETE FROM main.{table}")
@@ -283,7 +283,7 @@ def catch_up(connection: sqlite3.Connection) -> None:
     else:
         execute("CREATE TEMP TABLE news AS SELECT session_id, events FROM temp.now")
     execute(
-        "CREATE TEMP TABLE talked AS SELECT DISTINCT session_id FROM archive.messages WHERE id > :message_id",
+        "CREATE TEMP TABLE talked AS SELECT DISTINCT session_id FROM archive.transcript_parts WHERE id > :message_id",
         new,
     )
     execute(_DIFFERENT)

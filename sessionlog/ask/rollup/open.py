@@ -1,7 +1,7 @@
 """The digest of an archive: what lists, charts and statistics count, counted once.
 
-It is a file of its own beside the archive (see derived.py), and counts what is new each time it is asked. It only reads
-the archive: no hook ever waits for it.
+It is a file of its own beside the archive (see archive/sidecar.py), and counts what is new each time it is asked. It
+only reads the archive: no hook ever waits for it.
 """
 
 from __future__ import annotations
@@ -13,29 +13,29 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from sessionlog import derived, read_only, reading
-from sessionlog.digest import counting
+from sessionlog.archive import read, readonly, sidecar
+from sessionlog.archive.place import Place
+from sessionlog.ask.rollup import build
 from sessionlog.errors import ArchiveUnavailable, SessionlogError
-from sessionlog.projects import Place
 
-KIND = derived.Kind(".digest", 1, "DELETE", counting.SCHEMA, "'', 0, 0, ''")
+KIND = sidecar.Sidecar(".digest", "DELETE", {2: build.SCHEMA}, "'', 0, 0, ''")
 
 # A clock that marks files may stand still for this long (ns): a file as young as that may change and keep its time.
 UNSURE = 100_000_000
 
 
 def connect(place: Place, since: str = "") -> sqlite3.Connection:
-    """The digest, up to date, with the archive itself under the name `archive`; rows are dicts as those of `reading`.
+    """The digest, up to date, with the archive itself under the name `archive`; rows are dicts as those of `read`.
 
     With a moment as the archive writes it, the tables of counts hold only what happened from then on.
     """
-    with closing(reading.connect(place)) as archive:
-        identity = derived.identity(archive)
+    with closing(read.connect(place)) as archive:
+        identity = sidecar.identity(archive)
         rows, text = archive.row_factory, archive.text_factory
     stamp = _stamp(place)
     connection = _as_it_is(place, identity, stamp) or _brought_up_to_date(place, identity, stamp)
     if since:
-        counting.narrow(connection, since)
+        build.narrow(connection, since)
     connection.row_factory, connection.text_factory = rows, text
     return connection
 
@@ -52,7 +52,7 @@ def _as_it_is(place: Place, identity: str, stamp: str) -> sqlite3.Connection | N
     if not stamp or not os.path.exists(path):
         return None
     uri = f"{Path(path).absolute().as_uri()}?mode=rw"
-    connection = sqlite3.connect(uri, uri=True, timeout=derived.LOCK_WAIT, isolation_level=None)
+    connection = sqlite3.connect(uri, uri=True, timeout=sidecar.LOCK_WAIT, isolation_level=None)
     try:
         if (
             KIND.is_made_for(connection, identity)
@@ -75,7 +75,7 @@ def _brought_up_to_date(place: Place, identity: str, stamp: str) -> sqlite3.Conn
         ) from error
     except (OSError, sqlite3.OperationalError):  # a disk that is read-only or full: for this once, in memory
         connection = sqlite3.connect("", isolation_level=None, uri=True)
-        KIND.fill(connection, identity)
+        KIND.migrate(connection, identity)
         return _caught_up(connection, place, stamp)
 
 
@@ -83,7 +83,7 @@ def _caught_up(connection: sqlite3.Connection, place: Place, stamp: str) -> sqli
     try:
         _with_archive(connection, place)
         connection.execute("BEGIN IMMEDIATE")
-        counting.catch_up(connection)
+        build.catch_up(connection)
         connection.execute("UPDATE progress SET stamp = ?", (stamp,))
         connection.execute("COMMIT")
     except BaseException:
@@ -95,7 +95,7 @@ def _caught_up(connection: sqlite3.Connection, place: Place, stamp: str) -> sqli
 def _with_archive(connection: sqlite3.Connection, place: Place) -> sqlite3.Connection:
     connection.execute("PRAGMA temp_store = MEMORY")
     connection.execute("PRAGMA cache_size = -64000")
-    connection.execute("ATTACH ? AS archive", (read_only.uri(place.db),))
+    connection.execute("ATTACH ? AS archive", (readonly.uri(place.db),))
     return connection
 
 

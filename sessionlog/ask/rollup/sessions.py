@@ -10,8 +10,8 @@ from datetime import date, datetime, time, timedelta
 from itertools import islice
 from typing import Any, NamedTuple
 
-from sessionlog import when
-from sessionlog.digest.counting import QUARTER, SORTS
+from sessionlog import times
+from sessionlog.ask.rollup.build import QUARTER, SORTS
 from sessionlog.errors import SessionlogError
 
 Row = dict[str, Any]
@@ -121,7 +121,7 @@ def _condition(filters: Filters) -> tuple[str, Row]:
             "((started_at >= :begin AND started_at < :end) OR EXISTS ("
             "SELECT 1 FROM spans WHERE session = number AND quarter >= :first AND quarter < :last))"
         )
-        values |= {"begin": when.archive_text(begin), "end": when.archive_text(end)}
+        values |= {"begin": times.archive_text(begin), "end": times.archive_text(end)}
         values |= {"first": int(begin.timestamp()) // QUARTER, "last": int(end.timestamp()) // QUARTER}
     if filters.tool:
         parts.append("number IN (SELECT session FROM tools WHERE tool = :tool)")

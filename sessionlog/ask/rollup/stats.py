@@ -8,9 +8,9 @@ from datetime import date, datetime, time, timedelta
 from types import TracebackType
 from typing import Any
 
-from sessionlog import digest
-from sessionlog.digest.counting import COST, QUARTER, STEPS
-from sessionlog.projects import Place
+from sessionlog.archive.place import Place
+from sessionlog.ask.rollup import open as rollup
+from sessionlog.ask.rollup.build import COST, QUARTER, STEPS
 
 Row = dict[str, Any]
 
@@ -86,7 +86,7 @@ class Counted:
     def __enter__(self) -> Counted:
         try:
             for place in self.places:
-                self.connections.append((place, digest.connect(place, self.since)))
+                self.connections.append((place, rollup.connect(place, self.since)))
         except BaseException:
             self.__exit__(None, None, None)
             raise

@@ -10,9 +10,10 @@ from collections import Counter
 from contextlib import closing
 from typing import Any, NamedTuple
 
-from sessionlog import reading, search
-from sessionlog.projects import Place
-from sessionlog.search import index, words
+from sessionlog.archive import read
+from sessionlog.archive.place import Place
+from sessionlog.ask.search import find as search
+from sessionlog.ask.search import index, query
 
 Row = dict[str, Any]
 
@@ -33,8 +34,8 @@ class Counts(NamedTuple):
 
 def count(place: Place, question: str, filters: search.Filters, limit: int = LIMIT) -> Counts:
     """The hits of an archive by kind. The index is asked as it is."""
-    groups = words.terms(question)
-    with closing(reading.connect(place)) as archive:
+    groups = query.terms(question)
+    with closing(read.connect(place)) as archive:
         index.attach(place, archive)
         rows, is_all = _newest(archive, groups, filters, limit)
         values = {}
@@ -48,10 +49,10 @@ def count(place: Place, question: str, filters: search.Filters, limit: int = LIM
 
 
 def _newest(
-    archive: sqlite3.Connection, groups: list[list[words.Term]], filters: search.Filters, limit: int
+    archive: sqlite3.Connection, groups: list[list[query.Term]], filters: search.Filters, limit: int
 ) -> tuple[list[Row], bool]:
     """The newest hits, without their texts, and whether these are all."""
-    expression = words.expression(groups, search.tags(filters))
+    expression = query.expression(groups, search.tags(filters))
     found = archive.execute(_LIGHT, (expression, *search.key_range(filters), limit)).fetchall()
     is_wanted = search.outside_index(archive, filters)
     branches: dict[str, str | None] = {}
@@ -70,7 +71,6 @@ def _newest(
             row["role"] = index.role_of_message(row["event"], row["role"])
         else:
             row["role"] = index.role_of_event(row["event"], row["tool"])
-            row["failed"] = row["event"] in index.FAILURES
         rows.append(row)
     return rows, len(found) < limit
 
@@ -84,18 +84,18 @@ _LIGHT = """
 SELECT
     hit.key, hit.event_id, hit.message_id,
     hit.event_id IS NULL AS is_message,
-    coalesce(events.session_id, messages.session_id) AS session_id,
-    coalesce(events.event, messages.kind) AS event,
-    coalesce(events.tool_name, messages.tool_name) AS tool,
-    coalesce(events.tool_use_id, messages.tool_use_id) AS tool_use_id,
+    coalesce(events.session_id, part.session_id) AS session_id,
+    coalesce(events.event, part.kind) AS event,
+    coalesce(events.tool_name, part.tool_name) AS tool,
+    coalesce(events.tool_use_id, part.tool_use_id) AS tool_use_id,
     events.file_path,
-    messages.role,
-    coalesce(messages.is_error, 0) AS failed
+    part.role,
+    coalesce(events.outcome, part.outcome) IS 'failed' AS failed
 FROM (
     SELECT words.rowid AS key, event_id, message_id
     FROM search.words AS words JOIN search.documents AS documents ON documents.key = words.rowid
     WHERE words MATCH ? AND words.rowid >= ? AND words.rowid < ? ORDER BY words.rowid DESC LIMIT ?
 ) AS hit
 LEFT JOIN events ON events.id = hit.event_id
-LEFT JOIN messages ON messages.id = hit.message_id
+LEFT JOIN transcript_parts AS part ON part.id = hit.message_id
 """

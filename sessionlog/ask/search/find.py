@@ -11,14 +11,15 @@ from contextlib import closing
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
-from sessionlog import reading
-from sessionlog.patience import limited
-from sessionlog.projects import Place
-from sessionlog.search import index, words
-from sessionlog.transcripts.lines import Lines
+from sessionlog.archive import read
+from sessionlog.archive.place import Place
+from sessionlog.archive.time_limit import limited
+from sessionlog.ask.search import index
+from sessionlog.ask.search import query as words
+from sessionlog.transcripts.stored_lines import Lines
 
 Row = dict[str, Any]
-Found = tuple[int, Row, bool]  # the key, the row of `events` or `messages`, and whether it is a message
+Found = tuple[int, Row, bool]  # the key, the row of `events` or `transcript_parts`, and whether it is a message
 
 LAST_KEY = 2**63 - 1
 SNIPPET = 160
@@ -47,7 +48,7 @@ class Hit(NamedTuple):
     """A moment in a session that answers the question."""
 
     place: Place
-    row: Row  # of `events` or of `messages`
+    row: Row  # of `events` or of `transcript_parts`
     is_message: bool
     field: str  # where the words stand: said, input, path, code or output
     snippet: str
@@ -80,7 +81,7 @@ def find(
     if not groups and question.strip():  # nothing but punctuation: no index knows it
         yield from scan(place, re.compile(re.escape(question.strip())), filters)
         return
-    with closing(reading.connect(place)) as archive:
+    with closing(read.connect(place)) as archive:
         if not as_it_is:
             index.catch_up(place, archive, progress)
         index.attach(place, archive)
@@ -92,14 +93,14 @@ def find(
 
 def hits_of(place: Place, question: str, documents: Iterable[Row]) -> list[Hit]:
     """The hits that these documents of the index are."""
-    with closing(reading.connect(place)) as archive:
+    with closing(read.connect(place)) as archive:
         pattern = words.pattern(words.terms(question))
         return list(_hits(place, archive, _rows(archive, documents), pattern, NO_FILTERS))
 
 
 def scan(place: Place, pattern: re.Pattern[str], filters: Filters = NO_FILTERS) -> Iterator[Hit]:
     """The hits of a pattern, newest first, by looking at everything."""
-    with closing(reading.connect(place)) as archive:
+    with closing(read.connect(place)) as archive:
         is_hit = matcher(archive, pattern, filters)
         lines = Lines(archive)
         for row, is_message in _everything(archive, filters):
@@ -188,7 +189,7 @@ def _by_index(
 def _rows(archive: sqlite3.Connection, documents: Iterable[Row]) -> Iterator[Found]:
     for document in documents:
         is_message = document["event_id"] is None
-        table, row_id = ("messages", document["message_id"]) if is_message else ("events", document["event_id"])
+        table, row_id = ("transcript_parts", document["message_id"]) if is_message else ("events", document["event_id"])
         row = archive.execute(f"SELECT * FROM {table} WHERE id = ?", (row_id,)).fetchone()
         if row:  # else it was pruned since
             yield document["key"], row, is_message
@@ -200,9 +201,9 @@ def _everything(archive: sqlite3.Connection, filters: Filters) -> Iterator[tuple
     def table(name: str) -> Iterator[tuple[Row, bool]]:
         query = f"SELECT * FROM {name} WHERE at >= ? AND at < ? ORDER BY at DESC"
         for row in archive.execute(query, (filters.since or "", filters.until or "~")):
-            yield row, name == "messages"
+            yield row, name == "transcript_parts"
 
-    return heapq.merge(table("events"), table("messages"), key=lambda found: str(found[0]["at"]), reverse=True)
+    return heapq.merge(table("events"), table("transcript_parts"), key=lambda found: str(found[0]["at"]), reverse=True)
 
 
 def _hits(
@@ -273,7 +274,7 @@ def outside_index(archive: sqlite3.Connection, filters: Filters) -> Callable[[Ro
 def _was_on_branch(archive: sqlite3.Connection, session_id: str, branch: str) -> bool:
     """What is known of the session as a whole says it for most; its messages say it when it changed branches."""
     asked = {"session_id": session_id, "branch": branch}
-    for table in ("session_facts", "messages"):
+    for table in ("session_facts", "transcript_parts"):
         query = f"SELECT 1 FROM {table} WHERE session_id = :session_id AND git_branch = :branch LIMIT 1"
         if archive.execute(query, asked).fetchone():
             return True

@@ -1,6 +1,6 @@
 """The search index of an archive: which words are in which event or message.
 
-It is a file of its own beside the archive (see derived.py).
+It is a file of its own beside the archive (see archive/sidecar.py).
 """
 
 from __future__ import annotations
@@ -10,15 +10,17 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from typing import Any, NamedTuple
 
-from sessionlog import derived, read_only
-from sessionlog.projects import Place
-from sessionlog.search.words import segment, tag
+from sessionlog.agents.claude_code.tools import CALL_ENDS, CALL_START
+from sessionlog.agents.claude_code.transcript_lines import EXCERPT
+from sessionlog.archive import readonly, sidecar
+from sessionlog.archive.place import Place
+from sessionlog.ask.search.query import segment, tag
+from sessionlog.times import moment
 from sessionlog.transcripts.chunks import parse
-from sessionlog.transcripts.entries import EXCERPT
-from sessionlog.transcripts.lines import Lines
-from sessionlog.when import moment
+from sessionlog.transcripts.stored_lines import Lines
 
 BATCH = 1000
+BATCH_LENGTH = 4 << 20  # letters; a batch ends with the row that goes beyond
 ONE_MS = 1 << 20  # of a key: room for half a million things at once
 
 Row = dict[str, Any]
@@ -34,14 +36,11 @@ CREATE TABLE documents (key INTEGER PRIMARY KEY, event_id INTEGER, message_id IN
 CREATE VIRTUAL TABLE words USING fts5({", ".join(FIELDS)}, tags, content='', tokenize='unicode61 remove_diacritics 2');
 """
 
-KIND = derived.Kind(".search", 2, "WAL", _SCHEMA, "0, 0")
+KIND = sidecar.Sidecar(".search", "WAL", {3: _SCHEMA}, "0, 0")
 
 # What a tool's answer repeats of its question, and what no person wrote or reads.
 _NOT_INDEXED = {"originalFile", "oldString", "newString", "structuredPatch", "base64", "original_file", "updated_file"}
 _NOT_INDEXED |= {"agent_transcript_path", "background_tasks", "effort", "session_crons", "tool_calls"}
-
-
-FAILURES = ("PostToolUseFailure", "StopFailure", "PermissionDenied")
 
 
 class Document(NamedTuple):
@@ -79,7 +78,7 @@ def can_be_asked(place: Place, archive: sqlite3.Connection) -> bool:
     try:
         version = archive.execute("PRAGMA search.user_version").fetchone()["user_version"]
         known = archive.execute("SELECT archive FROM search.progress").fetchone()["archive"]
-        return bool(version == KIND.version and known == derived.identity(archive))
+        return bool(version == KIND.version and known == sidecar.identity(archive))
     except (sqlite3.Error, TypeError):
         return False
     finally:
@@ -88,7 +87,7 @@ def can_be_asked(place: Place, archive: sqlite3.Connection) -> bool:
 
 def attach(place: Place, archive: sqlite3.Connection) -> None:
     """Make the index a part of a read-only connection, under the name `search`."""
-    archive.execute("ATTACH ? AS search", (read_only.uri(path_of(place)),))
+    archive.execute("ATTACH ? AS search", (readonly.uri(path_of(place)),))
 
 
 def document_of_event(row: Row) -> Document | None:
@@ -99,7 +98,7 @@ def document_of_event(row: Row) -> Document | None:
     answer = _json(row["tool_response"])
     inputs = _json(row["tool_input"])
     extra = None if tool else _json(row["extra"])  # beside a tool call it holds bookkeeping only
-    if tool == "Write" and isinstance(answer, dict):
+    if row["action"] == "write" and isinstance(answer, dict):
         answer = {key: value for key, value in answer.items() if key != "content"}
     paths = [row["file_path"]]
     if isinstance(inputs, dict):
@@ -114,10 +113,12 @@ def document_of_event(row: Row) -> Document | None:
     tags = [tag("event", name), tag("role", role_of_event(name, tool)), tag("session", row["session_id"])]
     if tool:
         tags.append(tag("tool", tool))
+    if row["action"]:
+        tags.append(tag("action", row["action"]))
     if row["agent_id"]:
         tags.append(tag("agent", row["agent_id"]))
         tags.append(tag("agent", row["agent_type"] or ""))
-    if name in FAILURES:
+    if row["outcome"] == "failed":
         tags.append("failed")
     return Document(fields, tags)
 
@@ -134,9 +135,11 @@ def document_of_message(row: Row) -> Document | None:
     tags = [tag("event", kind), tag("role", role_of_message(kind, row["role"])), tag("session", row["session_id"])]
     if row["tool_name"]:
         tags.append(tag("tool", row["tool_name"]))
+    if row["action"]:
+        tags.append(tag("action", row["action"]))
     if row["agent_id"]:
         tags.append(tag("agent", row["agent_id"]))
-    if row["is_error"]:
+    if row["outcome"] == "failed":
         tags.append("failed")
     return Document(fields, tags)
 
@@ -163,13 +166,14 @@ def whole(row: Row, lines: Lines) -> Row:
 
 def _open(place: Place, archive: sqlite3.Connection) -> sqlite3.Connection:
     with KIND.lock(place):  # many searches may find that there is none
-        return KIND.open(place, derived.identity(archive))
+        return KIND.open(place, sidecar.identity(archive))
 
 
 def _newest(archive: sqlite3.Connection) -> tuple[int, int]:
     """The newest event and the newest message."""
     row = archive.execute(
-        "SELECT ifnull((SELECT max(id) FROM events), 0) AS event, ifnull((SELECT max(id) FROM messages), 0) AS message"
+        "SELECT ifnull((SELECT max(id) FROM events), 0) AS event, "
+        "ifnull((SELECT max(id) FROM transcript_parts), 0) AS message"
     ).fetchone()
     return row["event"], row["message"]
 
@@ -185,8 +189,8 @@ def _take_in_batch(archive: sqlite3.Connection, index: sqlite3.Connection, lines
     index.execute("BEGIN IMMEDIATE")
     try:
         event_id, message_id = index.execute("SELECT event_id, message_id FROM progress").fetchone()
-        events = archive.execute(_NEW_EVENTS, (event_id, BATCH)).fetchall()
-        messages = archive.execute(_NEW_MESSAGES, (message_id, BATCH)).fetchall()
+        events = _batch(archive.execute(_NEW_EVENTS, (event_id, BATCH)), _LONG_IN_EVENTS)
+        messages = _batch(archive.execute(_NEW_MESSAGES, (message_id, BATCH)), _LONG_IN_MESSAGES)
         whole_messages = (row if row["known"] else whole(row, lines) for row in messages)
         _insert(index, _documents(events, document_of_event, "event_id"))
         _insert(index, _documents(whole_messages, document_of_message, "message_id"))
@@ -201,14 +205,34 @@ def _take_in_batch(archive: sqlite3.Connection, index: sqlite3.Connection, lines
     return len(events) + len(messages)
 
 
+_LONG_IN_EVENTS = (
+    *("prompt", "last_assistant_message", "message", "command", "old_string", "new_string", "content", "error"),
+    *("tool_input", "tool_response", "extra"),
+)
+_LONG_IN_MESSAGES = ("text", "thinking")
+
+
+def _batch(cursor: sqlite3.Cursor, long: tuple[str, ...]) -> list[Row]:
+    """The first rows: no more than fit into memory many times over."""
+    rows: list[Row] = []
+    length = 0
+    with closing(cursor):
+        for row in cursor:
+            rows.append(row)
+            length += sum(len(row[name]) for name in long if row[name])
+            if length > BATCH_LENGTH:
+                break
+    return rows
+
+
 # A call that has ended is found by its end. What hooks and transcript both know is found once, as the hook's event.
 # The unary plus keeps SQLite on the index of the session: all prompts of the archive are many more.
-_NEW_EVENTS = """
+_NEW_EVENTS = f"""
 SELECT *, (
-    event = 'PreToolUse' AND EXISTS (
+    event = '{CALL_START}' AND EXISTS (
         SELECT 1 FROM events AS done
         WHERE done.tool_use_id = events.tool_use_id AND done.session_id = events.session_id
-            AND done.event IN ('PostToolUse', 'PostToolUseFailure')
+            AND done.event IN {CALL_ENDS}
     )
 ) AS known
 FROM events WHERE id > ? ORDER BY id LIMIT ?
@@ -216,14 +240,14 @@ FROM events WHERE id > ? ORDER BY id LIMIT ?
 _NEW_MESSAGES = """
 SELECT *, (
     (tool_use_id IS NOT NULL AND EXISTS (
-        SELECT 1 FROM events WHERE events.tool_use_id = messages.tool_use_id AND events.session_id = messages.session_id
+        SELECT 1 FROM events WHERE events.tool_use_id = part.tool_use_id AND events.session_id = part.session_id
     )) OR (prompt_id IS NOT NULL AND EXISTS (
         SELECT 1 FROM events
-        WHERE events.session_id = messages.session_id AND +events.event = 'UserPromptSubmit'
-            AND events.prompt_id = messages.prompt_id
+        WHERE events.session_id = part.session_id AND +events.event = 'UserPromptSubmit'
+            AND events.prompt_id = part.prompt_id
     ))
 ) AS known
-FROM messages WHERE id > ? ORDER BY id LIMIT ?
+FROM transcript_parts AS part WHERE id > ? ORDER BY id LIMIT ?
 """
 
 

@@ -8,35 +8,43 @@ from __future__ import annotations
 
 import heapq
 import json
+import os
 import re
 import selectors
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing
 from typing import Any, NamedTuple
 
-from sessionlog import reading, search
+from sessionlog.agents.claude_code.transcript_lines import EXCERPT
+from sessionlog.archive import read
+from sessionlog.archive.place import Place
+from sessionlog.ask.search import find as search
+from sessionlog.ask.search.find import Filters, Hit
 from sessionlog.errors import SessionlogError
-from sessionlog.projects import Place
-from sessionlog.search import Filters, Hit
-from sessionlog.transcripts.entries import EXCERPT
-from sessionlog.transcripts.lines import Lines
+from sessionlog.system import children
+from sessionlog.transcripts.stored_lines import Lines
 
 Row = dict[str, Any]
 
 # After so many rows the process tells how far it is; twenty times as many where SQLite leaves most of them out.
 STEP = 500
 # What a hit says of its row.
-SHOWN = ("id", "session_id", "at", "tool_name", "tool_use_id", "event", "kind", "role", "file_path", "is_error")
+SHOWN = ("id", "session_id", "at", "tool_name", "tool_use_id", "event", "kind", "role", "file_path", "outcome")
 _EVENT_TEXTS = (
     *("prompt", "message", "error", "last_assistant_message", "file_path", "old_string", "new_string"),
     *("content", "command", "description", "tool_input", "tool_response", "extra"),
 )
 # What stands in JSON as it stands in text.
 _SAME_IN_JSON = re.compile(r"[ !#-.0-\[\]-~]+")
+
+# How many such processes there may be at once, however many pages ask for one.
+MOST = 4
+_slots = threading.BoundedSemaphore(MOST)
 
 Position = tuple[int, int]  # ids of the event and the message that come next, going back
 START: Position = (2**62, 2**62)
@@ -48,6 +56,10 @@ class Found(NamedTuple):
     hits: list[Hit]
     position: Position | None  # where to go on; None at the end
     back_to: str
+
+
+class Busy(SessionlogError):
+    """Too many such searches at once."""
 
 
 def compiled(question: str, regex: bool) -> re.Pattern[str]:
@@ -63,15 +75,20 @@ def look(
 ) -> Found:
     """The hits from a position backwards: so many, or as many as are found in time."""
     compiled(question, regex)  # says what is wrong with it
-    task = {"db": place.db, "question": question, "regex": regex, "filters": filters, "position": position}
-    command = [sys.executable, "-m", "sessionlog.search.scanning"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:  # noqa: S603 (ourselves)
-        try:
-            process.stdin.write(json.dumps(task).encode())  # type: ignore[union-attr]
-            process.stdin.close()  # type: ignore[union-attr]
-            return _collected(place, process, position, limit, time.monotonic() + seconds)
-        finally:
-            process.kill()
+    db = os.path.abspath(place.db)  # the child starts in another folder
+    task = {"db": db, "question": question, "regex": regex, "filters": filters, "position": position}
+    if not _slots.acquire(timeout=min(seconds, 1)):
+        raise Busy(f"{MOST} searches of this kind are running already. Try again in a moment, or search for words.")
+    try:
+        with children.start("sessionlog.ask.search.scan") as process:
+            try:
+                process.stdin.write(json.dumps(task).encode())  # type: ignore[union-attr]
+                process.stdin.close()  # type: ignore[union-attr]
+                return _collected(place, process, position, limit, time.monotonic() + seconds)
+            finally:
+                process.kill()
+    finally:
+        _slots.release()
 
 
 def _collected(
@@ -107,8 +124,8 @@ def main() -> None:
     filters = Filters(*task["filters"])
     events, messages = task["position"]
     is_plain = not task["regex"] and _SAME_IN_JSON.fullmatch(task["question"])
-    place = reading.place_at(task["db"])
-    with closing(reading.connect(place)) as archive:
+    place = read.place_at(task["db"])
+    with closing(read.connect(place)) as archive:
         is_hit = search.matcher(archive, pattern, filters)
         lines = Lines(archive)
         for row, is_message in _backwards(archive, events, messages, task["question"] if is_plain else ""):
@@ -127,7 +144,7 @@ def _backwards(archive: sqlite3.Connection, events: int, messages: int, literal:
 
     What certainly does not hold the literal is left out by SQLite, which is many times as fast.
     """
-    streams = (_table(archive, "events", events, literal), _table(archive, "messages", messages, literal))
+    streams = (_table(archive, "events", events, literal), _table(archive, "transcript_parts", messages, literal))
     return heapq.merge(*streams, key=lambda found: found[0]["at"] or "", reverse=True)
 
 
@@ -135,7 +152,7 @@ def _table(archive: sqlite3.Connection, name: str, before: int, literal: str) ->
     newest = archive.execute(f"SELECT max(id) AS id FROM {name}").fetchone()["id"] or 0
     columns = _EVENT_TEXTS if name == "events" else ("text", "thinking")
     holds = " OR ".join(f"instr({column}, :literal)" for column in columns)
-    if name == "messages":  # of a long one the row has only the beginning
+    if name == "transcript_parts":  # of a long one the row has only the beginning
         holds += f" OR length(text) >= {EXCERPT}"
     where = f"AND ({holds})" if literal else ""
     step = STEP * (20 if literal else 1)
@@ -145,9 +162,9 @@ def _table(archive: sqlite3.Connection, name: str, before: int, literal: str) ->
         asked = {"low": low, "high": high, "literal": literal}
         query = f"SELECT * FROM {name} WHERE id >= :low AND id < :high {where} ORDER BY id DESC"
         for row in archive.execute(query, asked):
-            yield row, name == "messages"
+            yield row, name == "transcript_parts"
         last = archive.execute(f"SELECT at FROM {name} WHERE id >= ? ORDER BY id LIMIT 1", (low,)).fetchone()
-        yield {"id": low, "at": last["at"]}, name == "messages"
+        yield {"id": low, "at": last["at"]}, name == "transcript_parts"
         high = low
 
 
@@ -161,7 +178,3 @@ def _tell(position: Position, at: str | None, hit: Hit | None) -> None:
         row = {name: hit.row[name] for name in SHOWN if name in hit.row}
         told["hit"] = {**hit._asdict(), "place": None, "row": row}
     print(json.dumps(told), flush=True)
-
-
-if __name__ == "__main__":
-    main()

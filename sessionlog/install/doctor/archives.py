@@ -2,45 +2,48 @@
 
 from __future__ import annotations
 
-import glob
 import os
+import shlex
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 
-from sessionlog import archive, migrate, projects, read_only, reading, spool
-from sessionlog.doctor.result import Result, short
-from sessionlog.projects import Place
-from sessionlog.redact import Rules
-from sessionlog.terminal import counted
+from sessionlog.archive import append, counters, files, migrate, read, readonly, schema_check, spool, unreported
+from sessionlog.archive import place as projects
+from sessionlog.archive.place import Place
+from sessionlog.install.doctor.result import Result, short
+from sessionlog.redact.rules import Rules
+from sessionlog.system.files import open_own
+from sessionlog.text.plain import counted, size
 
 # A look at every page of a bigger archive takes seconds.
-QUICK = 200 * 1024 * 1024
+QUICK = 200_000_000
 RECOVER = "Save what can be read (sqlite3 FILE .recover | sqlite3 recovered.db), then move it away."
 
 
 def place_and_size() -> Iterator[Result]:
     """Where the archives are, and how big."""
-    sizes = [_size(place.db) for place in reading.all_places()]
+    sizes = [_size(place.db) for place in read.all_places()]
     where = short(os.environ.get("SESSIONLOG_DB") or projects.home_folder())
     if sizes:
-        yield Result("archive", "ok", f"{where}: {counted(len(sizes), 'project')}, {_megabytes(sum(sizes))}")
+        yield Result("archive", "ok", f"{where}: {counted(len(sizes), 'project')}, {size(sum(sizes))}")
     else:
         advice = "The first event makes it. `sessionlog demo` shows what that is like."
         yield Result("archive", "note", f"{where}: nothing has been recorded yet", advice)
 
 
 def integrity(full: bool) -> Iterator[Result]:
-    """Whether SQLite finds the archives sound, and this version can write to them."""
+    """Whether SQLite finds the archives sound, this version can write to them, and nobody changed their schema."""
     sound = skipped = 0
-    for place in reading.all_places():
+    for place in read.all_places():
         try:
-            with closing(sqlite3.connect(read_only.uri(place.db), uri=True)) as connection:
+            with closing(sqlite3.connect(readonly.uri(place.db), uri=True)) as connection:
                 yield from _schema(connection, place)
                 if _size(place.db) > QUICK and not full:
                     skipped += 1
                     continue
                 (answer,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+                yield from _counters(connection, place)
         except sqlite3.Error as error:
             answer = str(error)
         if answer == "ok":
@@ -48,9 +51,9 @@ def integrity(full: bool) -> Iterator[Result]:
         else:
             yield Result("integrity", "problem", f"{short(place.db)}: {answer}", RECOVER)
     if sound:
-        yield Result("integrity", "ok", f"{counted(sound, 'archive')} checked, schema version {archive.SCHEMA_VERSION}")
+        yield Result("integrity", "ok", f"{counted(sound, 'archive')} checked, schema version {append.SCHEMA_VERSION}")
     if skipped:
-        text = f"{counted(skipped, 'archive')} over {_megabytes(QUICK)} not checked"
+        text = f"{counted(skipped, 'archive')} over {size(QUICK)} not checked"
         yield Result("integrity", "note", text, "Type: sessionlog doctor --full")
 
 
@@ -58,14 +61,19 @@ def waiting() -> Iterator[Result]:
     """Events in the spool, payloads that were no events, and databases that were set aside."""
     spools = waiting_spools()
     for path in spools:
-        with open(path, "rb") as file:
-            events = max(0, sum(1 for _ in file) - 1)  # less the header
+        with open(open_own(path), "rb") as file:
+            lines = sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b""))
+        events = max(0, lines - 1)  # less the header
         text = f"{counted(events, 'event')} in {short(path)}"
         yield Result("spool", "note", text, "The next event brings them home, or: sessionlog doctor --fix")
     if not spools:
         yield Result("spool", "ok", "no event waits to be stored")
 
-    rejected = [path for folder in spool.rejected_folders(projects.home_folder()) for path in _files(f"{folder}/*")]
+    if failed := unreported.read(projects.home_folder()):
+        text = unreported.summary(failed)
+        yield Result("failures", "problem", text, "The next session shows this too. Correct the cause.")
+
+    rejected = spool.rejected_files(projects.home_folder())
     if rejected:
         newest = max(rejected, key=os.path.basename)
         text = f"{counted(len(rejected), 'payload')} not understood, the newest is {short(newest)}"
@@ -73,16 +81,14 @@ def waiting() -> Iterator[Result]:
     else:
         yield Result("rejected", "ok", "every payload was an event")
 
-    for place in reading.all_places():
-        for path in migrate.set_aside_files(place):
+    for place in read.all_places():
+        for path in files.damaged(place.db):
             yield Result("damaged", "problem", f"{short(path)} was set aside", RECOVER)
 
 
 def waiting_spools() -> list[str]:
     """Every spool that holds something, also of projects that have no archive yet."""
-    folders = {os.path.dirname(place.db) for place in reading.all_places()} | {projects.home_folder()}
-    found = {path for folder in (*folders, *projects.fallback_folders()) for path in _files(f"{folder}/*.db.spool")}
-    return sorted(path for path in found if os.path.getsize(path))
+    return spool.waiting_files({os.path.dirname(place.db) for place in read.all_places()} | {projects.home_folder()})
 
 
 def redaction() -> Iterator[Result]:
@@ -101,22 +107,42 @@ def _schema(connection: sqlite3.Connection, place: Place) -> Iterator[Result]:
     version, owner = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("user_version", "application_id"))
     if owner != migrate.APPLICATION_ID and connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
         yield Result("schema", "problem", f"{short(place.db)} is another program's database", "Move it elsewhere.")
-    elif version > archive.SCHEMA_VERSION:
+    elif version > append.SCHEMA_VERSION:
         text = f"{short(place.db)} was written by a newer sessionlog (schema {version}): events wait in the spool"
         yield Result("schema", "problem", text, "Upgrade sessionlog.")
-    elif version < archive.SCHEMA_VERSION:
-        text = f"{short(place.db)} has schema {version}, this sessionlog {archive.SCHEMA_VERSION}"
+    elif version < append.SCHEMA_VERSION:
+        text = f"{short(place.db)} has schema {version}, this sessionlog {append.SCHEMA_VERSION}"
         yield Result("schema", "note", text, "The next event brings it up to date.")
+    else:
+        yield from _differences(connection, place)
 
 
-def _files(pattern: str) -> list[str]:
-    folder, name = os.path.split(pattern)
-    return sorted(path for path in glob.glob(f"{glob.escape(folder)}/{name}") if os.path.isfile(path))
+def _differences(connection: sqlite3.Connection, place: Place) -> Iterator[Result]:
+    """What is not as schema.sql has it: missing or replaced objects of ours, and objects of others."""
+    for found in schema_check.differences(connection):
+        text = f"{short(place.db)}: {found.thing} {found.text}"
+        if found.is_harmless:
+            yield Result("schema", "note", text, "sessionlog does not use it. Keep it if it is yours.")
+        elif schema_check.is_restorable(found):
+            yield Result("schema", "problem", text, "Type: sessionlog doctor --fix")
+        elif found.is_ours:
+            advice = (
+                "Find out who changed it. `sessionlog export` and `sessionlog import` move events to a new archive."
+            )
+            yield Result("schema", "problem", text, advice)
+        else:
+            name = found.thing.name.replace('"', '""')
+            command = shlex.join(["sqlite3", place.db, f'DROP {found.thing.kind.upper()} "{name}"'])
+            yield Result("schema", "problem", text, f"Find out who made it. To remove it: {command}")
+
+
+def _counters(connection: sqlite3.Connection, place: Place) -> Iterator[Result]:
+    if connection.execute("PRAGMA user_version").fetchone()[0] != append.SCHEMA_VERSION:
+        return
+    if sessions := {wrong.session_id for wrong in counters.wrong(connection)}:
+        text = f"{short(place.db)}: the counters of {counted(len(sessions), 'session')} do not match the events"
+        yield Result("schema", "problem", text, "Type: sessionlog verify --all")
 
 
 def _size(db: str) -> int:
     return os.path.getsize(db) + (os.path.getsize(f"{db}-wal") if os.path.exists(f"{db}-wal") else 0)
-
-
-def _megabytes(size: int) -> str:
-    return f"{size / 1_048_576:,.1f} MB"

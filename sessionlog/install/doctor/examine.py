@@ -6,17 +6,17 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from sessionlog import registration
-from sessionlog.doctor import archives, hooks, machine, privacy, transcripts
-from sessionlog.doctor.repair import repair
-from sessionlog.doctor.result import Level, Result
+from sessionlog.install import commands
+from sessionlog.install.doctor import archives, hooks, machine, privacy, transcripts
+from sessionlog.install.doctor.repair import repair
+from sessionlog.install.doctor.result import Level, Result
 
 __all__ = ["Level", "Result", "examine", "repair"]
 
 
 def examine(cwd: Path, *, full: bool = False) -> Iterator[Result]:
     """Every check, in the order in which a person would ask; `full` takes its time. Changes nothing."""
-    client = registration.client_version()
+    client = commands.client_version()
     checks: list[tuple[str, Callable[[], Iterator[Result]]]] = [
         ("programs", partial(machine.programs, client)),
         ("hooks", partial(hooks.recording, cwd, client)),
@@ -27,6 +27,7 @@ def examine(cwd: Path, *, full: bool = False) -> Iterator[Result]:
         ("integrity", partial(archives.integrity, full)),
         ("spool", archives.waiting),
         ("permissions", privacy.permissions),
+        ("merge", privacy.left_behind),
         ("redaction", archives.redaction),
         ("transcripts", partial(transcripts.retention, cwd)),
         ("secrets", transcripts.secrets),

@@ -4,24 +4,38 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import sqlite3
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sessionlog import claude_settings, validate
-from sessionlog.claude_settings import in_force as settings_in_force
-from sessionlog.client_events import EVENTS
-from sessionlog.doctor.result import Level, Result, short
-from sessionlog.registration import SUPERVISED, Handler, Version, is_supervisor, reviewer_of
-from sessionlog.settings_text import registered
+from sessionlog.agents.claude_code.events import EVENTS
+from sessionlog.install import settings_files
+from sessionlog.install.commands import (
+    SUPERVISED,
+    SUPERVISOR_TIMEOUT,
+    Handler,
+    Version,
+    is_current,
+    is_current_supervisor,
+    is_supervisor,
+    reviewer_of,
+    timeout,
+)
+from sessionlog.install.doctor.result import Level, Result, short
+from sessionlog.install.settings_files import in_force as settings_in_force
+from sessionlog.install.settings_json import registered
+from sessionlog.install.validate import check as validate
 from sessionlog.supervisor import contract
-from sessionlog.terminal import counted, duration, one_line
+from sessionlog.system import children
+from sessionlog.system.files import read_regular
+from sessionlog.text.plain import counted, duration, one_line
 
 SLOW = 200  # ms; from there on a person feels it
 SHOWN = 5  # findings in other people's hooks; `sessionlog validate` shows all
@@ -39,7 +53,7 @@ def registrations(cwd: Path) -> list[Registration]:
     """Every place that registers sessionlog for a session in this folder."""
     files = {path: registered(values) for path, values in settings_in_force(cwd).items()}
     found = [Registration(short(path), handlers, {}) for path, handlers in files.items() if handlers]
-    if plugin := claude_settings.enabled_plugin(cwd):
+    if plugin := settings_files.enabled_plugin(cwd):
         root = _plugin_folder(plugin, cwd)
         found.append(Registration(f"the plugin {plugin}", _plugin_handlers(root), {"CLAUDE_PLUGIN_ROOT": str(root)}))
     return found
@@ -76,7 +90,12 @@ def supervising(cwd: Path) -> Iterator[Result]:
             text = f"{where} is not asked at {' and '.join(missing)}"
             yield Result("supervisor", "problem", text, "Type: sessionlog install --supervisor COMMAND")
             continue
-        trouble = _run(handlers[0], {**os.environ, **contract.environment("doctor")}, supervises=True)
+        if not is_current_supervisor(handlers[0]["command"]):
+            text = f"{where}: {_why_not_run(handlers[0]['command'])}"
+            yield Result("supervisor", "problem", text, "Type: sessionlog install --supervisor COMMAND")
+            continue
+        command = handlers[0]["command"]
+        trouble = _run(command, SUPERVISOR_TIMEOUT, {**os.environ, **contract.environment("doctor")}, supervises=True)
         if trouble:
             yield Result(
                 "supervisor", "problem", f"{where}: {trouble}", "Type: sessionlog install --supervisor COMMAND"
@@ -95,8 +114,16 @@ def _judged(registration: Registration, client: Version | None) -> Result:
     if unknown and client and client < (2, 1, 101) and not variables:
         text = f"{where}: this client does not know {unknown}, so it ignores the whole file"
         return Result("hooks", "problem", text, "Update Claude Code, or type: sessionlog install")
-    first, *_ = handlers.get("UserPromptSubmit") or next(iter(handlers.values()))
-    trouble, milliseconds = try_out(first, variables)
+    event = "UserPromptSubmit" if handlers.get("UserPromptSubmit") else next(iter(handlers))
+    outdated = [name for name in handlers if not all(is_current(name, each["command"]) for each in handlers[name])]
+    if event in outdated:
+        text = f"{where}: {_why_not_run(handlers[event][0]['command'])}"
+        advice = "Install the plugin again." if variables else "Type: sessionlog install"
+        return Result("hooks", "problem", text, advice)
+    if outdated:
+        text = f"{where}: the command for {outdated[0]} is that of another version of sessionlog"
+        return Result("hooks", "note", text, "Install the plugin again." if variables else "Type: sessionlog install")
+    trouble, milliseconds = try_out(handlers[event][0]["command"], variables)
     if trouble:
         advice = "Install the plugin again." if variables else "Type: sessionlog install"
         return Result("hooks", "problem", f"{where}: {trouble}", advice)
@@ -106,15 +133,24 @@ def _judged(registration: Registration, client: Version | None) -> Result:
     return Result("hooks", "ok", f"{where}, {duration(milliseconds)} each")
 
 
-def try_out(handler: Handler, variables: dict[str, str]) -> tuple[str, float]:
-    """Run a registered command into a scratch archive: what is wrong with it, if anything, and how long it takes."""
+def _why_not_run(command: str) -> str:
+    """A command is run only if this version would register the very same: a settings file may be a stranger's."""
+    with suppress(ValueError):
+        for word in shlex.split(command):
+            if os.path.isabs(word) and word != os.devnull and not os.path.exists(word):
+                return f"{one_line(word, 80)} is gone"
+    return "the command is that of another version or installation of sessionlog, so it was not tried"
+
+
+def try_out(command: str, variables: dict[str, str]) -> tuple[str, float]:
+    """Run a command of ours into a scratch archive: what is wrong with it, if anything, and how long it takes."""
     with tempfile.TemporaryDirectory(prefix="sessionlog-doctor-") as scratch:
         environment = {name: os.environ[name] for name in os.environ if not name.startswith(("CLAUDE", "SESSIONLOG"))}
         environment |= dict.fromkeys(("SESSIONLOG_HOME", "CLAUDE_PROJECT_DIR", "XDG_STATE_HOME", "TMPDIR"), scratch)
         times = []
         for _ in range(3):  # the first one makes the archive
             started = time.perf_counter()
-            if trouble := _run(handler, environment | variables):
+            if trouble := _run(command, timeout("UserPromptSubmit"), environment | variables):
                 return trouble, 0
             times.append((time.perf_counter() - started) * 1000)
         if _recorded(scratch) != len(times):
@@ -122,20 +158,24 @@ def try_out(handler: Handler, variables: dict[str, str]) -> tuple[str, float]:
     return "", min(times)
 
 
-def _run(handler: Handler, environment: dict[str, str], supervises: bool = False) -> str:
-    """Run a hook as Claude Code does; what is wrong with it, if anything. Only the supervisor has something to say."""
+def _run(command: str, seconds: int, environment: dict[str, str], supervises: bool = False) -> str:
+    """Run a hook as Claude Code does; what is wrong with it, if anything. Only the supervisor has something to say.
+
+    `command` has to be one that we would register ourselves: a settings file in a checkout may hold anything.
+    """
     payload = {"session_id": "doctor", "hook_event_name": "UserPromptSubmit", "prompt": "How are you?"}
-    with subprocess.Popen(  # noqa: S602 (it is run at every event anyway)
-        handler["command"],
+    with subprocess.Popen(  # noqa: S602 (a command that this version registers)
+        command,
         shell=True,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=environment,
+        cwd=children.FOLDER,
         start_new_session=True,
     ) as process:
         try:
-            output, errors = process.communicate(json.dumps(payload).encode(), handler.get("timeout", 60))
+            output, errors = process.communicate(json.dumps(payload).encode(), seconds)
         except subprocess.TimeoutExpired as error:
             os.killpg(process.pid, signal.SIGKILL)  # what the shell started, too: it holds the pipes open
             return f"the command did not end within {error.timeout:g} s"
@@ -154,7 +194,7 @@ def obstacles(cwd: Path) -> Iterator[Result]:
     found = settings_in_force(cwd)
     for path, values in found.items():
         for key in ("allowManagedHooksOnly", "strictPluginOnlyCustomization"):
-            if values.get(key) and claude_settings.MANAGED in path.parents:
+            if values.get(key) and settings_files.MANAGED in path.parents:
                 yield Result("settings", "problem", f"{key} in {path}: only your organisation's hooks run")
     deciding = next((path for path, values in found.items() if "disableAllHooks" in values), None)
     if deciding and found[deciding]["disableAllHooks"]:
@@ -190,7 +230,7 @@ def _recorded(home: str) -> int:
 
 def _plugin_folder(plugin: str, cwd: Path) -> Path:
     """Where the client has put the plugin."""
-    plugins = claude_settings.settings_file("user", cwd).parent / "plugins"
+    plugins = settings_files.settings_file("user", cwd).parent / "plugins"
     entries = _json(plugins / "installed_plugins.json").get("plugins", {}).get(plugin, [])
     folders = [entry.get("installPath", "") for entry in (entries if isinstance(entries, list) else [entries])]
     return Path(folders[-1]) if folders else plugins
@@ -206,7 +246,7 @@ def _plugin_handlers(root: Path) -> dict[str, list[Handler]]:
 
 def _json(path: Path) -> dict[str, Any]:
     try:
-        value = json.loads(path.read_bytes())
+        value = json.loads(read_regular(str(path), settings_files.LONGEST))
     except (OSError, ValueError):
         return {}
     return value if isinstance(value, dict) else {}

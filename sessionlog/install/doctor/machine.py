@@ -10,8 +10,8 @@ from contextlib import closing
 from pathlib import Path
 
 import sessionlog
-from sessionlog.doctor.result import Result, short
-from sessionlog.registration import Version
+from sessionlog.install.commands import Version
+from sessionlog.install.doctor.result import Result, short
 
 NEEDED_SQLITE = (3, 37, 0)  # STRICT tables
 

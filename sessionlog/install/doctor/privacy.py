@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-import re
+import shlex
 import stat
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
-from sessionlog import derived, projects, reading
-from sessionlog.doctor.result import Result, short
+from sessionlog.archive import files, read
+from sessionlog.archive import place as projects
+from sessionlog.install.doctor.result import Result, short
 
-_OURS = re.compile(
-    r".+-[0-9a-f]{6}\.db((\.search|\.digest)?(-wal|-shm|-journal|\.lock)?|\.spool|\.damaged-.+)|(config|prices|registered)\.json|redact\.key.*|rejected|following",
-    re.DOTALL,
-)
+_MERGING = ".merging-"
+_AT_WORK = 3600  # seconds that a merge may take without a change to its folder
 
 
 def permissions() -> Iterator[Result]:
@@ -37,6 +37,18 @@ def permissions() -> Iterator[Result]:
         yield Result("permissions", "problem", f"another user owns {_listed(foreign)}", advice)
     if not exposed and not foreign:
         yield Result("permissions", "ok", "the archives are for your eyes only")
+
+
+def left_behind() -> Iterator[Result]:
+    """Copies of archives that a killed merge left beside them: they hold all that was merged, cleaned or not."""
+    folders = dict.fromkeys(os.path.dirname(place.db) for place in read.all_places())
+    found = [f"{folder}/{name}" for folder in folders for name in sorted(_names(folder)) if name.startswith(_MERGING)]
+    for path in found:
+        with suppress(FileNotFoundError):
+            running = time.time() - os.lstat(path).st_mtime < _AT_WORK
+            does = "a merge has its copies in" if running else "a merge was killed and left"
+            advice = f"If no `sessionlog merge` is running, delete the folder: rm -r {shlex.quote(path)}"
+            yield Result("merge", "note" if running else "problem", f"{does} {short(path)}", advice)
 
 
 def make_private() -> Iterator[Result]:
@@ -70,13 +82,14 @@ def _own_and_foreign() -> tuple[dict[str, int], list[str]]:
 
 def _paths() -> Iterator[str]:
     for folder in (projects.home_folder(), *projects.fallback_folders()):
-        names = [name for name in _names(folder) if _OURS.fullmatch(name)]
+        names = list(filter(files.is_ours, _names(folder)))
         if names:
             yield os.path.realpath(folder)
         yield from (f"{folder}/{name}" for name in names)
-        yield from (f"{folder}/rejected/{name}" for name in _names(f"{folder}/rejected"))
-    for place in reading.all_places():  # $SESSIONLOG_DB may name a file in any folder
-        yield from (f"{place.db}{ending}" for ending in ("", "-wal", "-shm", ".lock", ".spool", *derived.ENDINGS))
+        for inner in files.FOLDERS:
+            yield from (f"{folder}/{inner}/{name}" for name in _names(f"{folder}/{inner}"))
+    for place in read.all_places():  # $SESSIONLOG_DB may name a file in any folder
+        yield from files.of_archive(place.db)
 
 
 def _names(folder: str) -> list[str]:
@@ -85,7 +98,7 @@ def _names(folder: str) -> list[str]:
 
 def _may_be_closed(path: str) -> bool:
     """A folder that holds other things too, such as /tmp or a home directory, is not ours to close."""
-    return os.path.basename(path) == "rejected" or all(map(_OURS.fullmatch, _names(path)))
+    return os.path.basename(path) in files.FOLDERS or all(map(files.is_ours, _names(path)))
 
 
 def _listed(paths: Iterable[str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
-from sessionlog.projects import user_home
+from sessionlog.archive.place import user_home
 
 Level: TypeAlias = Literal["ok", "note", "problem"]
 

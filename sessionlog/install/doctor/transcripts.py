@@ -6,11 +6,12 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from sessionlog import projects, settings
-from sessionlog.claude_settings import in_force as settings_in_force
-from sessionlog.claude_settings import settings_file
-from sessionlog.doctor.result import Result, short
-from sessionlog.terminal import counted
+from sessionlog import config
+from sessionlog.archive import place as projects
+from sessionlog.install.doctor.result import Result, short
+from sessionlog.install.settings_files import in_force as settings_in_force
+from sessionlog.install.settings_files import settings_file
+from sessionlog.text.plain import counted
 
 DEFAULT_DAYS = 30
 SOON = 7
@@ -39,7 +40,7 @@ def retention(cwd: Path) -> Iterator[Result]:
 def secrets() -> Iterator[Result]:
     """Whether transcripts are archived with or without their secrets."""
     home = projects.home_folder()
-    if settings.keeps_transcripts_raw(home):
+    if config.keeps_transcripts_raw(home):
         advice = f'Take "raw" out of "transcripts" in {short(Path(home) / "config.json")} to have them taken out.'
         yield Result("secrets", "note", "transcripts are archived with their secrets, every byte as it was", advice)
     else:

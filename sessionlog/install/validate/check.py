@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from sessionlog.claude_settings import BOM, all_settings_files, settings_file
 from sessionlog.errors import SessionlogError
-from sessionlog.json_positions import InvalidJSON, Node, parse, position
-from sessionlog.validate import command_rules, json_rules
-from sessionlog.validate.rulebook import SPECIFICATION, Document, Kind, Rule, Severity, Site, step
+from sessionlog.install.json_positions import InvalidJSON, Node, parse, positions
+from sessionlog.install.settings_files import BOM, LONGEST, all_settings_files, settings_file
+from sessionlog.install.validate import command_rules, json_rules
+from sessionlog.install.validate.rulebook import SPECIFICATION, Document, Kind, Rule, Severity, Site, step
+from sessionlog.system.files import read_regular
 
 __all__ = ["Finding", "Target", "check", "failed", "rules", "targets", "targets_in_force"]
 
@@ -69,6 +70,7 @@ def targets(path: Path) -> list[Target]:
 def check(target: Target) -> list[Finding]:
     """Everything that is wrong in one file, in the order of the lines."""
     text, document = _read(target)
+    where = positions(text)
     book = rules()
     findings = [
         Finding(
@@ -76,7 +78,7 @@ def check(target: Target) -> list[Finding]:
             problem.severity or rule.severity,
             problem.source or rule.source,
             _printable(str(target.file)),
-            *position(text, problem.offset),
+            *where(problem.offset),
             _printable(problem.path),
             _printable(problem.message),
             _printable(problem.advice),
@@ -125,9 +127,9 @@ def _once(found: list[Target]) -> list[Target]:
 
 def _read(target: Target) -> tuple[str, Document]:
     try:
-        content = target.file.read_bytes()
+        content = read_regular(str(target.file), LONGEST)
     except OSError as error:
-        raise SessionlogError(f"{target.file} cannot be read: {error.strerror}.") from None
+        raise SessionlogError(f"{target.file} cannot be read: {error.strerror or error}.") from None
     root, broken = Node(None, 0, 0), None
     try:
         text = content.decode("utf-8-sig")

@@ -9,9 +9,9 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from sessionlog.json_positions import Node
-from sessionlog.validate.rulebook import Problem, Rulebook, Site, shown
-from sessionlog.validate.shell_words import Script
+from sessionlog.install.json_positions import Node
+from sessionlog.install.validate.rulebook import Problem, Rulebook, Site, shown
+from sessionlog.install.validate.shell_words import Script
 
 RULES = Rulebook()
 

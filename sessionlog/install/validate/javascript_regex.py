@@ -17,11 +17,15 @@ _TOKEN = re.compile(
     rf"|(?P<repeat>{_QUANTIFIER}\+)",
     re.DOTALL,
 )
+# A longer one is not judged: the time grows with its square.
+LONGEST = 10_000
 _SHARED_ESCAPES = "dDwWsSbBnrtfv"  # JavaScript takes any other letter as itself; \x and \u do no harm that way
 
 
 def error(pattern: str) -> str | None:
     """What is wrong with the pattern, or None; the judge is Python's `re`, told where JavaScript differs."""
+    if len(pattern) > LONGEST:
+        return None
     try:
         translated = _TOKEN.sub(_translate, pattern)
         with warnings.catch_warnings():
@@ -29,6 +33,8 @@ def error(pattern: str) -> str | None:
             re.compile(translated)
     except re.error as problem:
         return problem.msg
+    except (RecursionError, OverflowError):
+        return "it is nested too deeply"
     return None
 
 

@@ -6,9 +6,9 @@ import difflib
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from sessionlog.client_events import EVENTS
-from sessionlog.validate import javascript_regex
-from sessionlog.validate.rulebook import SPECIFICATION, Problem, Rulebook, Site, is_list_of_strings, shown, step
+from sessionlog.agents.claude_code.events import EVENTS
+from sessionlog.install.validate import javascript_regex
+from sessionlog.install.validate.rulebook import SPECIFICATION, Problem, Rulebook, Site, is_list_of_strings, shown, step
 
 RULES = Rulebook()
 

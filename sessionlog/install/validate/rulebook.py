@@ -9,9 +9,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from sessionlog.client_events import CLIENT_VERSION, EVENTS, ClientEvent
-from sessionlog.json_positions import InvalidJSON, Node
-from sessionlog.validate.shell_words import Command, read_exec, read_shell
+from sessionlog.agents.claude_code.events import CLIENT_VERSION, EVENTS, ClientEvent
+from sessionlog.install.json_positions import InvalidJSON, Node
+from sessionlog.install.validate.shell_words import Command, read_exec, read_shell
 
 Severity: TypeAlias = Literal["error", "warning"]
 Kind: TypeAlias = Literal["settings", "hooks", "manifest"]  # settings.json; a plugin's hooks.json; its plugin.json

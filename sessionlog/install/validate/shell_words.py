@@ -71,6 +71,7 @@ def read_shell(text: str, variables: Mapping[str, str], folder: Path | None) -> 
     moved = False  # after a `cd` nobody knows what a relative path means
     tested: set[str] = set()
     scripts: list[Script] = []
+    deciding = _first_that_decides(commands)
     for number, (words, _) in enumerate(commands):
         rest = _drop_assignments(words, known)
         if number == 0 and rest and rest[0] not in _BUILTINS:
@@ -79,9 +80,8 @@ def read_shell(text: str, variables: Mapping[str, str], folder: Path | None) -> 
             rest = rest[1:]
         moved = moved or rest[:1] == ["cd"]
         tested.update(_tested(rest))
-        decides = _passes_on_its_status(commands[number:])
         for script in _scripts(rest, known, None if moved else folder):
-            missing_is_2 = script.missing_is_2 and decides
+            missing_is_2 = script.missing_is_2 and number >= deciding
             scripts.append(script._replace(missing_is_2=missing_is_2, relative=script.relative and not moved))
     optional = len(commands) > 1 and commands[0].then == "||" and not _fails(commands[1].words)
     return Command(program, tuple(script._replace(guarded=script.word in tested) for script in scripts), optional)
@@ -159,10 +159,14 @@ def _tested(words: list[str]) -> list[str]:
     return words[1:] if words[:1] in (["command"], ["which"], ["type"], ["hash"]) else []
 
 
-def _passes_on_its_status(commands: list[_Simple]) -> bool:
-    """Whether the exit code of the first command becomes the exit code of the whole list."""
-    *between, last = [command.then for command in commands]
-    return all(re.fullmatch(r"(?:[() ]|&&\s*)+", then) for then in between) and not re.search(r"[|&]", last)
+def _first_that_decides(commands: list[_Simple]) -> int:
+    """The number of the first command whose exit code becomes that of the whole list, as those after it do too."""
+    if not commands or re.search(r"[|&]", commands[-1].then):
+        return len(commands)
+    number = len(commands) - 1
+    while number and re.fullmatch(r"(?:[() ]|&&\s*)+", commands[number - 1].then):
+        number -= 1
+    return number
 
 
 def _fails(words: list[str]) -> bool:

@@ -1,0 +1,1 @@
+"""How each agent speaks: one folder a product."""

@@ -1,0 +1,1 @@
+"""Claude Code: its events, its transcript files, its prices."""

@@ -1,0 +1,1 @@
+"""One project's SQLite file, and the files beside it."""

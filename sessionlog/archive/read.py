@@ -1,0 +1,120 @@
+"""Archives for reading: which there are, connections to them, and what a person should know of them."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from sessionlog import config
+from sessionlog.archive import append, files, readonly, spool, unreported, whose
+from sessionlog.archive import place as projects
+from sessionlog.archive.place import Place
+from sessionlog.errors import SessionlogError
+from sessionlog.fastlib import getenv
+
+
+def place_of(folder: str | None = None) -> Place:
+    """The archive of the project in `folder`, else of the one we are in.
+
+    A session may have been started below the top of a checkout: the nearest folder upwards that has an archive counts.
+    """
+    if folder is None and (getenv("CLAUDE_PROJECT_DIR") or getenv("CLAUDE_PROJECT_ROOT")):
+        return whose.place(projects.of_environment(os.getcwd(), os.path.realpath))
+    if folder is not None and not os.path.isdir(folder):
+        raise SessionlogError(f"{folder} is not a folder")
+    start = os.path.realpath(folder or os.getcwd())
+    for candidate in projects.ancestors(start):
+        place = whose.place(projects.main_checkout(candidate, os.path.realpath))
+        if os.path.exists(place.db) or projects.waiting_spools(place):
+            return place
+    return whose.place(projects.of_folder(start, os.path.realpath))
+
+
+def all_places() -> list[Place]:
+    """Every archive there is, by the name of its file."""
+    if db := getenv("SESSIONLOG_DB"):
+        return [place_at(db)] if os.path.exists(db) else []
+    return [place_at(str(path)) for path in sorted(Path(projects.home_folder()).glob("*.db")) if path.is_file()]
+
+
+def place_at(db: str) -> Place:
+    """The archive in this file."""
+    project = ""
+    try:
+        with closing(_open_read_only(db)) as connection:
+            row = connection.execute("SELECT project FROM archive").fetchone()
+            project = row[0] if row else ""
+    except sqlite3.Error:
+        pass  # shown by its file name; reading it will say what is wrong
+    return Place(projects.home_folder(), project or os.path.basename(db), db)
+
+
+def connect(place: Place) -> sqlite3.Connection:
+    """A read-only connection to an archive that is up to date: what waited in the spool is in it."""
+    bring_up_to_date(place)
+    if not os.path.exists(place.db):
+        raise SessionlogError(
+            f"nothing has been recorded for {place.project} yet.\n"
+            "Register the hooks (`sessionlog hook-command` prints the command), or try `sessionlog demo`."
+        )
+    connection = _open_read_only(place.db)
+    connection.row_factory = lambda cursor, row: {
+        column[0]: value for column, value in zip(cursor.description, row, strict=True)
+    }
+    connection.text_factory = lambda data: data.decode("utf-8", "replace")  # JSON may hold half a surrogate pair
+    try:
+        version = connection.execute("PRAGMA user_version").fetchone()["user_version"]
+        if version > append.SCHEMA_VERSION:
+            raise SessionlogError(f"{place.db} was written by a newer sessionlog; upgrade sessionlog to read it")
+        connection.execute("SELECT project FROM archive")
+    except (sqlite3.DatabaseError, UnicodeDecodeError, SessionlogError) as error:  # damaged names, told by SQLite
+        connection.close()
+        if isinstance(error, SessionlogError):
+            raise
+        raise SessionlogError(f"{place.db} cannot be read: {error}") from error
+    return connection
+
+
+def bring_up_to_date(place: Place) -> None:
+    """Let waiting events come home and outdated schemas be migrated; reading goes on if that cannot be done now."""
+    outdated = os.path.exists(place.db) and _version(place) < append.SCHEMA_VERSION
+    if not (outdated or projects.waiting_spools(place)):
+        return
+    try:
+        with closing(append.open_for_writing(place)) as connection:
+            spool.bring_home(place, connection)
+    except (sqlite3.Error, OSError, SessionlogError):
+        pass  # `notices` tells that something waits
+
+
+def notices(place: Place) -> list[str]:
+    """What a person should know about this archive, and do."""
+    found = [
+        f"events wait in {path}: the archive cannot be written at the moment" for path in projects.waiting_spools(place)
+    ]
+    if problem := config.read(place.home)[1]:
+        found.append(f"{place.home}/config.json: {problem}")
+    if failed := unreported.read(place.home):
+        found.append(f"{unreported.summary(failed)}; `sessionlog doctor` says what to do")
+    for path in files.damaged(place.db):
+        found.append(
+            f"the archive was damaged and set aside as {path}; "
+            f"`sqlite3 {path} .recover | sqlite3 recovered.db` saves what can be read"
+        )
+    return found
+
+
+def _open_read_only(db: str) -> sqlite3.Connection:
+    if not os.path.isfile(db):  # whoever opens a pipe waits for somebody to write to it
+        raise SessionlogError(f"{db} is not a file")
+    return sqlite3.connect(readonly.uri(db), uri=True)
+
+
+def _version(place: Place) -> int:
+    try:
+        with closing(_open_read_only(place.db)) as connection:
+            return int(connection.execute("PRAGMA user_version").fetchone()[0])
+    except (sqlite3.Error, SessionlogError):
+        return append.SCHEMA_VERSION  # not outdated but unreadable: `connect` says so

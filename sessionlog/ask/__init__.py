@@ -1,0 +1,1 @@
+"""Questions to the archive: search, counts, SQL, audits."""

@@ -1,0 +1,1 @@
+"""What lists, charts and statistics count, counted once."""

@@ -1,0 +1,1 @@
+"""Search: full text by an index, or a scan."""

@@ -1,0 +1,114 @@
+"""The `sessionlog` command: each subcommand lives in a module of this package and is imported only when it runs."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Callable
+
+import click
+from click.shell_completion import CompletionItem
+
+from sessionlog import __version__
+from sessionlog.errors import SessionlogError
+from sessionlog.text.plain import safe
+
+# Command name -> (module, one line for the list of commands). Kept here so that `sessionlog --help` and shell
+# completion import none of them.
+COMMANDS: dict[str, tuple[str, str]] = {
+    "audit": ("audit", "Ask what to look at: risky commands, files outside, permissions bypassed, gaps, …"),
+    "backup": ("backup", "Copy the archive, while sessions go on."),
+    "browse": ("browse", "Look at all that was recorded in the browser."),
+    "completion": ("completion", "Print the completion script for your shell."),
+    "demo": ("demo", "Record a sample session into a throw-away archive and show it."),
+    "doctor": ("doctor", "Check that everything is in order."),
+    "export": ("export", "Write sessions as JSONL, Markdown or HTML."),
+    "hook-command": ("hook_command", "Print the shell command to register as a Claude Code hook."),
+    "install": ("install", "Register the hooks in the settings of Claude Code."),
+    "import": ("import_", "Archive Claude Code's transcripts, before it deletes them."),
+    "merge": ("merge", "Take in other archives: of a moved project, another machine, a backup."),
+    "path": ("path", "Print where the archive of this project is."),
+    "prune": ("prune", "Remove old sessions, or only what their tools printed."),
+    "redact": ("redact", "Take secrets out of what is already recorded."),
+    "restore": ("restore", "Write the transcripts of a session back to where Claude Code looks for them."),
+    "review": ("review", "Review a session by rules, or by Claude itself: for the supervisor, or by hand."),
+    "schema": ("schema", "Print the tables, views and columns of an archive with what they mean."),
+    "search": ("search", "Search everything that was recorded."),
+    "sessions": ("sessions", "List recorded sessions, newest first."),
+    "show": ("show", "Show one session."),
+    "sql": ("sql", "Ask in SQL, over one project or all of them; nothing can be changed."),
+    "stats": ("stats", "Count sessions, prompts, tools, failures, files, tokens and cost."),
+    "supervise": ("supervise", "Let a reviewer decide whether Claude may stop: a hook, only if you ask for it."),
+    "tail": ("tail", "Print the last events, and follow new ones."),
+    "uninstall": ("uninstall", "Take the hooks out of the settings; the archive stays."),
+    "verify": ("verify", "Find what was changed, removed or inserted in the archive behind its back."),
+    "validate": ("validate", "Check the hooks in settings files and plugins."),
+}
+
+
+class LazyGroup(click.Group):
+    """Imports a command's module when the command is asked for, so that one command never pays for another."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"sessionlog.cli.{COMMANDS[cmd_name][0]}")
+        command: click.Command = module.command
+        return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        names = [name for name in self.list_commands(ctx) if name.startswith(incomplete)]
+        options = click.Command.shell_complete(self, ctx, incomplete)
+        return [*(CompletionItem(name, help=COMMANDS[name][1]) for name in names), *options]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name][1]) for name in self.list_commands(ctx)])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="sessionlog")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@click.pass_context
+def cli(ctx: click.Context, debug: bool) -> None:
+    """The flight recorder of Claude Code: record every session, look at it later."""
+    ctx.obj = {"debug": debug}
+
+
+def main() -> None:
+    """Run the command line; the one place where errors become messages and exit codes."""
+    try:
+        cli(prog_name="sessionlog")
+    except SessionlogError as error:
+        if "--debug" in sys.argv:
+            raise
+        click.secho(f"Error: {safe(str(error))}", fg="red", err=True)
+        sys.exit(1)
+    except BrokenPipeError:
+        # `sessionlog show … | head`: the reader left, which is no error. Python would complain again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except Exception as error:  # a full or read-only disk, a damaged archive, or a mistake of ours
+        if "--debug" in sys.argv:
+            raise
+        click.secho(f"Error: {safe(_in_words(error))}", fg="red", err=True)
+        sys.exit(1)
+
+
+def _in_words(error: Exception) -> str:
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        return f"{os.fsdecode(error.filename)}: {error.strerror}"
+    return f"{type(error).__name__}: {error}\n`sessionlog --debug …` shows where it happened."
+
+
+def example(*lines: str) -> Callable[[click.Command], click.Command]:
+    """Decorate a command with examples at the end of its --help."""
+
+    def add(command: click.Command) -> click.Command:
+        command.epilog = "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
+        return command
+
+    return add

@@ -1,0 +1,1 @@
+"""Into the settings of Claude Code and out again; `validate` and `doctor`."""

@@ -1,0 +1,1 @@
+"""Checks everything that recording depends on, and repairs what can be repaired safely."""

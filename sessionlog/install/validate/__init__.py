@@ -1,0 +1,1 @@
+"""Checks the hooks in settings files and plugins."""

@@ -1,1 +1,0 @@
-"""Keeping the archive small and clean: prune, redact, backup, merge."""

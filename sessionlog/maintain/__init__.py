@@ -1,0 +1,1 @@
+"""Prune, redact, merge, back up and verify an archive."""

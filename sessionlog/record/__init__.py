@@ -1,0 +1,1 @@
+"""What Claude Code runs: an event from stdin to the archive. Nothing here may be slow."""

@@ -1,0 +1,1 @@
+"""Takes secrets out of what is recorded."""

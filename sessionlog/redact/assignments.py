@@ -1,0 +1,386 @@
+"""Secrets by the names that they are given to: name = value as all languages spell it, headers, URLs, command lines.
+
+It reads bytes and does without `re`: most suspicions come from here, and so a wrong one costs the hook little. The same
+code tests the raw payload and cleans its texts, so the two cannot disagree.
+"""
+
+from sessionlog.redact.heuristics import is_credential, is_passphrase, is_secret, is_strong, is_url_password
+from sessionlog.redact.rules import DIGITS, IDENTIFIER, LETTERS, is_marker, sights
+from sessionlog.redact.secret_names import TYPES, Name, read
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Final
+
+    from sessionlog.redact.rules import Found
+
+RULE: "Final" = "the value of a telling name"
+AFTER_CODE = b"([{<"  # a call, an index, a type
+_LONGEST = 65536  # bytes of a value; what is longer is a document
+_ENOUGH = 256  # bytes of it that are judged, so that many names in a row do not each read as much
+
+_OPERATORS = tuple(":::= ::= ||= ??= === => -> <- := ?= .= += == = : ：".encode().split())
+_SAYS = tuple(word.encode() for word in ("是", "为", "は", " is "))
+# As long as what they stand for, so that places stay the same.
+_SPELLINGS = (
+    (b"\\n", b" \n"), (b"\\r", b" \r"), (b"\\t", b" \t"), (b"%3D", b"  ="), (b"%3d", b"  ="), (b"%3A", b"  :"),
+    (b"%3a", b"  :"), (b"%22", b'\\\\"'), (b"&quot;", b'\\\\\\\\\\"'), (b"\\u003d", b"     ="), (b"\\u003D", b"     ="),
+)  # fmt: skip
+_SETTERS = tuple(b"set put add property env header append param option value".split())
+_CLOSERS = b"\\\"'`*]}"
+_SHORT = ("pass", "passe", "pw", "auth")  # names that are words of their own too
+_QUOTES = b"\"'`"
+
+_NO_TEXT = bytes((*range(33), *range(127, 256)))
+
+
+def _blanking(signs: bytes) -> bytes:
+    return bytes.maketrans(_NO_TEXT + signs, b" " * len(_NO_TEXT + signs))
+
+
+_BARE = _blanking(b"\"&'(),;<>[\\]`{|}")
+_URL = _blanking(b"\"'()/<>[\\]`{|}")
+
+# Names without capitals and words: where the sought part stands in them.
+_OTHER_NAMES = tuple(
+    (name.encode(), name.encode().find(part.encode()), kind)
+    for name, part, kind in (
+        ("密码", "密", "password"), ("密钥", "密", "api-key"), ("令牌", "令", "token"), ("口令", "令", "password"),
+        ("パスワード", "ス", "password"), ("비밀번호", "비", "password"), ("пароль", "арол", "password"),
+        ("Пароль", "арол", "password"), ("пароля", "арол", "password"), ("токен", "окен", "token"),
+        ("секрет", "екрет", "secret"), ("Токен", "окен", "token"), ("Секрет", "екрет", "secret"),
+    )
+)  # fmt: skip
+
+# Commands, and whether a blank may stand between their -p and the password.
+_COMMANDS = dict.fromkeys(b"mysql mariadb 7z".split(), False) | dict.fromkeys(
+    b"login sshpass psexec mongo curl lftp ldap sqlcmd winrm pscp plink twine zip".split(), True
+)
+
+
+class Assignments:
+    """The detector of all that a name gives away."""
+
+    kind = "assignment"
+    turn = 3
+    find = staticmethod(lambda data: find(data, sights(data)))
+
+
+ASSIGNMENTS = Assignments()
+
+
+def suspected(data: bytes, places: list[int]) -> "list[object]":
+    """The detectors for what the names at these places may be given."""
+    detectors: list[object] = []
+    if any(data[at - 8 : at] == b"PRIVATE " or data[at - 11 : at - 5] == b"PuTTY-" for at in places):
+        from sessionlog.redact.private_keys import PRIVATE_KEYS
+
+        detectors += PRIVATE_KEYS
+    return [*detectors, ASSIGNMENTS] if len(places) > 5000 or any(_judge(data, at) for at in places) else detectors
+
+
+def find(data: bytes, places: "Iterable[int]") -> "list[Found]":
+    """The secrets that the names at these places are given, in their order."""
+    found: list[Found] = []
+    end = 0
+    for at in sorted(places):
+        hit = _judge(data, at) if at >= end else None
+        if hit and hit[0] >= end:
+            found.append(hit)
+            end = hit[1]
+    return found
+
+
+def _judge(data: bytes, at: int) -> "Found | None":
+    if data[at : at + 1] == b":":
+        return _url(data, at)
+    if data[at : at + 2] == b" -":
+        return _flag(data, at)
+    if data[at] >= 128:
+        return _other_name(data, at)
+    left = data[max(0, at - 48) : at]
+    start = at - len(left) + len(left.rstrip(IDENTIFIER + b".$"))
+    if data[start - 1 : start] == b"\\" and data[start : start + 1] in b"nrtbf" and start < at:
+        start += 1
+    right = data[at : at + 160]
+    end = at + len(right) - len(right.lstrip(IDENTIFIER))
+    if data[at : at + 3].lower() == b"se\xc3":  # contraseña
+        end = at + 5
+    if is_marker(data, start, end) or data[start - 2 : start] == b"::":  # types such as AWS::IAM::AccessKey
+        return None
+    ident = data[start:end].decode("utf-8", "replace").lstrip("$.")
+    low = ident.lower().lstrip("-")
+    if low == "bearer":
+        return _credential(data, end, b"bearer") if data[end : end + 1] in b" \t:" else None
+    if low.endswith("authorization"):
+        return _authorization(data, end)
+    name = read(ident)
+    if name is None:
+        return None
+    if name.rest[:1] in ("-", "_") and is_strong(name.rest[1:]):  # acme-token-0f3a…
+        return end - len(name.rest) + 1, end, name.kind, f"{RULE}, {name.word}"
+    if name.is_other:
+        return None
+    hit = _value(data, start, end, ident, name)
+    return (*hit, name.kind, f"{RULE}, {ident}") if hit else None
+
+
+def _other_name(data: bytes, at: int) -> "Found | None":
+    for text, offset, kind in _OTHER_NAMES:
+        start = at - offset
+        if start >= 0 and data.startswith(text, start):
+            name = Name(kind, text.decode(), "", False, kind != "password", False)
+            hit = _value(data, start, start + len(text), text.decode(), name)
+            return (*hit, kind, f"{RULE}, {text.decode()}") if hit else None
+    return None
+
+
+def _value(data: bytes, start: int, end: int, ident: str, name: Name) -> "tuple[int, int] | None":
+    """Where the secret is that the name is given, by the signs between the two."""
+    rest = _normal(data[end : end + 320])
+    after = rest.lstrip(_CLOSERS)
+    closers = rest[: len(rest) - len(after)]
+    option = ident.startswith("-")
+    strict = False
+    # <password>x</password>, and the value of <name>password</name>, name: password or key="password"
+    if after[:1] == b">" and data[start - 1 : start] in b"<:/" and start:
+        return _element(data, end + len(closers) + 1, rest[len(closers) + 1 :], name)
+    pair = _pair(rest)
+    if pair and name.word.lower() in _SHORT:
+        return None
+    if pair:
+        end, rest = end + pair, rest[pair:]
+        after, closers = rest.lstrip(_CLOSERS), b""
+        if after[:1] == b">":
+            return _element(data, end + 1, rest[1:], name)
+    blank = after.lstrip(b" \t*")
+    sign = next((sign for sign in _OPERATORS if blank.startswith(sign)), b"")
+    if not sign:
+        says = next((word for word in _SAYS if after.startswith(word)), b"")
+        if says:
+            sign, blank, strict = says, after, says == b" is " and name.kind != "password"
+    gap = blank[len(sign) :].lstrip(b" \t*")
+    if not sign and blank[:1] in (b",", b"-", b"|"):
+        # setProperty("password", "x"), token - 'x', | token | x |
+        gap = blank[1:].lstrip(b" \t")
+        tight = blank[:1] == b"," and closers.strip(b"\\")[:1] in _QUOTES and _sets(data[max(0, start - 40) : start])
+        if blank[:1] != b"|" and (not gap or gap.lstrip(b"\\")[:1] not in _QUOTES):
+            return None
+        in_table = blank[:1] == b"|" and name.kind == "password" and gap[:1] not in (b'"', b"'", b"\\")
+        strict = not tight and not in_table
+    elif not sign:
+        quoted = gap.lstrip(b"\\")[:1] in _QUOTES and gap
+        if not blank[:1] or (after == blank and not quoted) or name.word.lower() in _SHORT:
+            return None
+        if not quoted and not option:
+            strict = not _is_netrc(data, start, name)
+    if sign == b":" and gap[:1] in (b"|", b">") and gap.lstrip(b"|>+-")[:2].strip() == b"":  # a block of YAML
+        gap = gap.lstrip(b"|>+- \t\r\n")
+    elif blank[:1] == b">" or gap[:1] == b"\n":
+        return None
+    if gap[:1] == b"[" and name.word.lower() not in _SHORT and gap[1:].lstrip(b" \t\\")[:1] in (b'"', b"'"):
+        gap = gap[1:].lstrip(b" \t")
+    begin = end + len(rest) - len(gap)
+    word = gap.lstrip(b"&*").removeprefix(b"'static ").translate(_BARE).partition(b" ")[0].strip(b"*?:").lower()
+    if sign in (b":", b"") and word.decode() in TYPES:
+        given = gap.partition(b"\n")[0].find(b"=", 0, 48)
+        if given < 0:
+            return None
+        gap = rest[len(rest) - len(gap) + given :].lstrip(b"= \t")
+        begin, sign, strict = end + len(rest) - len(gap), b"=", False
+    tight = sign == b"=" and begin == end + 1
+    before = data[start - 1 : start] if start else b""
+    for_shells = tight and (ident.isupper() or option or before in (b"?", b"&"))
+    return _read_value(data, begin, name, strict or name.strict, for_shells)
+
+
+def _read_value(
+    data: bytes, begin: int, name: Name, strict: bool, for_shells: bool = False
+) -> "tuple[int, int] | None":
+    """Where the value that begins here ends, if it is a secret."""
+    head = data[begin : begin + 12]
+    inner = head.lstrip(b"bfruBFRUL@")
+    inner = inner if inner.lstrip(b"\\")[:1] in _QUOTES and inner else head
+    unescaped = inner.lstrip(b"\\")
+    quote = inner[: len(inner) - len(unescaped) + 1] if unescaped[:1] in _QUOTES and unescaped else b""
+    quote = next((spelled for spelled in (b"%22", b"&quot;") if inner.startswith(spelled)), quote)
+    if not quote:
+        text = _until_blank(data, begin, _BARE, _ENOUGH).rstrip(b".:")
+        if data[begin + len(text) : begin + len(text) + 1] in AFTER_CODE and len(data) > begin + len(text):
+            return None
+        if not _is_worth(name, text, False, strict, for_shells):
+            return None
+        text = text if len(text) < _ENOUGH - 8 else _until_blank(data, begin, _BARE, _LONGEST).rstrip(b".:")
+        return begin, begin + len(text)
+    begin += len(head) - len(inner) + len(quote)
+    end = _closing(data, begin, quote)
+    text = data[begin:end]
+    if b" " in text.strip():
+        if name.kind == "password" and not strict and is_passphrase(text.decode("utf-8", "replace")):
+            return begin, end
+        if name.word.lower() in _SHORT:
+            return None
+    text = text.translate(_TO_BLANKS).partition(b" ")[0]
+    text = text[:-1] if quote[:1] != b"\\" and text.endswith(b"\\") else text
+    return (begin, begin + len(text)) if _is_worth(name, text, True, strict, for_shells) else None
+
+
+def _until_blank(data: bytes, begin: int, blanks: bytes, longest: int) -> bytes:
+    return data[begin : begin + longest].translate(blanks).partition(b" ")[0]
+
+
+_TO_BLANKS = bytes.maketrans(bytes(range(33)) + b"\x7f", b" " * 34)
+
+
+def _is_worth(name: Name, text: bytes, quoted: bool, strict: bool, for_shells: bool) -> bool:
+    value = text[:_ENOUGH].decode("utf-8", "replace")
+    if b"[redacted:" in text:
+        return False
+    if strict or name.kind == "credential":
+        return is_strong(value) or (not strict and quoted and is_credential(value, "basic"))
+    return is_secret(name.word, value, quoted, for_shells)
+
+
+def _closing(data: bytes, begin: int, quote: bytes) -> int:
+    """Where a quoted value ends: at its quote, not at an escaped one; else at the end of the line."""
+    limit = begin + _LONGEST
+    end = data.find(quote, begin, limit)
+    for _ in range(64):
+        if end <= begin or quote[:1] == b"\\" or data[end - 1 : end] != b"\\" or data[end - 2 : end] == b"\\\\":
+            break
+        end = data.find(quote, end + 1, limit)
+    line = data.find(b"\n", begin, end if end >= 0 else limit)
+    return min(limit, len(data)) if end < 0 and line < 0 else line if line >= 0 else end
+
+
+def _element(data: bytes, begin: int, rest: bytes, name: Name) -> "tuple[int, int] | None":
+    text = rest.lstrip(b" \t\r\n")
+    text = text.removeprefix(b"<![CDATA[")
+    begin += len(rest) - len(text)
+    end = data.find(b"<", begin, begin + 4096)
+    end = begin + len(data[begin : begin + 4096].partition(b"\n")[0]) if end < 0 else end
+    value = _normal(data[begin:end]).rstrip(b" \t\r\n]")
+    if not value:
+        return None
+    if b" " in value:
+        strong = any([is_strong(word.strip(b"{}").decode("utf-8", "replace")) for word in value.split()])
+        return (begin, begin + len(value)) if strong else None
+    return (begin, begin + len(value)) if _is_worth(name, value, True, name.strict, False) else None
+
+
+def _pair(rest: bytes) -> int:
+    """How far it is to the sign after `value`, where a name and its value are entries of their own."""
+    text = rest[:120].lstrip(_CLOSERS)
+    if text[:2] == b"</":
+        text = text.partition(b">")[2]
+    text = text.lstrip(b" \t\r\n,;<\\\"'/>-")
+    names = (b"value", b"string", b"content", b"default")
+    word = next((word for word in names if text[: len(word)].lower() == word), b"")
+    if not word or rest[:1] in b"=:":
+        return 0
+    follows = text[len(word) :].lstrip(b"\\\"' \t")[:1]
+    return len(rest[:120]) - len(text) + len(word) if follows in (b"=", b":", b">") else 0
+
+
+def _normal(text: bytes) -> bytes:
+    if b"\\" in text or b"%" in text or b"&" in text:
+        for spelling, sign in _SPELLINGS:
+            text = text.replace(spelling, sign)
+    return text
+
+
+def _sets(before: bytes) -> bool:
+    """Whether what stands before the name is a call that sets something."""
+    call, bracket, quote = before.lower().rpartition(b"(")
+    return bracket != b"" and not quote.strip(b"\\\"'`") and call.endswith(_SETTERS)
+
+
+def _is_netrc(data: bytes, start: int, name: Name) -> bool:
+    return name.kind == "password" and b"login" in data[max(0, start - 120) : start]
+
+
+def _authorization(data: bytes, end: int) -> "Found | None":
+    rest = _normal(data[end : end + 24])
+    after = rest.lstrip(b"\\\"'`]").lstrip(b" \t")
+    if after[:1] not in b":=," or not after:
+        return None
+    after = after[1:].lstrip(b" \t").lstrip(b"\\").lstrip(b"\"'`")
+    return _credential(data, end + len(rest) - len(after), b"")
+
+
+def _credential(data: bytes, end: int, scheme: bytes) -> "Found | None":
+    """The credential of an Authorization header, after its scheme if it has one."""
+    rest = data[end : end + 64]
+    begin = end + len(rest) - len(rest.lstrip(b" \t:"))
+    words = data[begin : begin + 2 * _ENOUGH].translate(_HEADER).split(b" ", 12)
+    second = next((word for word in words[1:9] if word), b"")
+    value = words[0]
+    if value.startswith(b"AWS4-"):  # a signature, which nobody can use again
+        return None
+    if not scheme and value.isalpha() and second:
+        scheme, value = value, second
+        begin = data.find(value, begin + len(scheme))
+    if len(value) > _ENOUGH - 64:
+        value = _until_blank(data, begin, _HEADER, _LONGEST)
+    end = begin + len(value)
+    if data[end : end + 1] in AFTER_CODE and len(data) > end:
+        return None
+    if value.startswith(b"redacted:") and data[end : end + 1] == b"]":
+        return None
+    if not is_credential(value[:_ENOUGH].decode(), scheme.decode()):
+        return None
+    return begin, end, "authorization", "what an Authorization header carries"
+
+
+_NOT_IN_HEADERS = bytes(range(256)).translate(None, LETTERS + DIGITS + b"_.~+/:=-")
+_HEADER = bytes.maketrans(_NOT_IN_HEADERS, b" " * len(_NOT_IN_HEADERS))
+
+
+def _url(data: bytes, at: int) -> "Found | None":
+    """A password before the host of an address."""
+    slashes = data[at + 1 : at + 12]
+    begin = at + 1 + len(slashes) - len(slashes.lstrip(b"\\/"))
+    authority = data[begin : begin + 1024].translate(_URL).partition(b" ")[0]
+    user, colon, rest = authority.partition(b":")
+    password, sign, host = rest.rpartition(b"@")
+    port = password.lstrip(DIGITS)
+    if not sign or not colon or b"@" in user or host.startswith(b"sha256:") or port[:1] in (b"?", b"#"):
+        return None
+    if b"[redacted" in password or not is_url_password(password.decode()):
+        return None
+    begin += len(user) + 1
+    return begin, begin + len(password), "url-password", "a password in an address"
+
+
+def _flag(data: bytes, at: int) -> "Found | None":
+    """-u user:password and -p password of commands that take them."""
+    before = data[max(0, at - 400) : at].lower()
+    before = before.replace(b"\\\n", b"  ").replace(b"\\\\\\n", b"    ")  # a command goes on after a backslash
+    for end in (b"&&", b";", b"|", b"\n", b"\\n"):
+        before = before.rpartition(end)[2]
+    command = max(_COMMANDS, key=before.rfind)
+    place = before.rfind(command)
+    if place < 0 or before[place - 1 : place].isalnum():
+        return None
+    flag = data[at + 2 : at + 3]
+    if flag == b"P" and command != b"zip":
+        return None
+    rest = data[at + 3 : at + 512]
+    gap = rest.lstrip(b" =") if flag == b"u" or _COMMANDS[command] else rest
+    begin = at + 3 + len(rest) - len(gap)
+    inner = gap.lstrip(b"\\").lstrip(b"\"'")
+    opened = gap[: len(gap) - len(inner)]
+    begin += len(opened)
+    text = (inner.partition(opened)[0] if opened else inner.partition(b" ")[0]).translate(_TO_BLANKS).partition(b" ")[0]
+    text = text.partition(b"\\n")[0].rstrip(b"\\\"'")
+    if flag == b"u":
+        user, colon, text = text.partition(b":")
+        begin += len(user) + 1
+        if not colon or command != b"curl" or b"/" in user:
+            return None
+    elif command == b"curl" or text.isdigit():
+        return None
+    if text[:1] in b"-$" or b"[redacted" in text or not is_url_password(text.decode("utf-8", "replace")):
+        return None
+    return begin, begin + len(text), "password", f"the password of a command, -{flag.decode()}"

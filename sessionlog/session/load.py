@@ -1,0 +1,185 @@
+"""Loads the words of what happened: entries as people read them, one for each item."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from sessionlog.agents.claude_code.tools import CALL_EVENTS
+from sessionlog.fastlib import parse_json
+from sessionlog.session import merge
+from sessionlog.session.call import Call, call_of_events
+from sessionlog.session.outline import Item
+from sessionlog.text.plain import duration
+from sessionlog.transcripts.stored_lines import Lines
+
+Row = dict[str, Any]
+
+
+class Entry(NamedTuple):
+    """One thing that happened, with its words."""
+
+    at: str
+    kind: str  # as in Item
+    text: str = ""
+    title: str = ""
+    agent_id: str | None = None
+    call: Call | None = None
+    names: tuple[str, ...] = ()  # the rows it was made of: e12 is an event, m34 a message
+    minor: bool = False
+
+
+def is_refused(entry: Entry) -> bool:
+    """Whether somebody said no: a permission that was denied, a supervisor that does not let the session stop."""
+    return entry.title == "denied" or (entry.kind == "review" and not entry.title.startswith("allowed"))
+
+
+def entries(
+    connection: sqlite3.Connection, session_id: str, *, since: str = "", tools: frozenset[str] | None = None
+) -> Iterator[Entry]:
+    """The session from its start, or from `since` on, as it is read; of tool calls only those of `tools`."""
+    found = merge.items(connection, session_id, since)
+    wanted = found if tools is None else (item for item in found if item.kind != "tool" or item.title in tools)
+    return load(connection, session_id, wanted)
+
+
+def around(
+    connection: sqlite3.Connection, session_id: str, name: str, at: str, count: int, tools: frozenset[str] | None = None
+) -> Iterator[Entry]:
+    """The entry that the event or message `name` is part of, and up to `count` before and after it."""
+    table = "transcript_parts" if name.startswith("m") else "events"
+    # A tool call has two rows in either table.
+    row = connection.execute(
+        f"SELECT at FROM {table} WHERE session_id = ? AND at <= ? ORDER BY at DESC LIMIT 1 OFFSET ?",
+        (session_id, at, 2 * count + 2),
+    ).fetchone()
+    before: list[Entry] = []
+    after = -1
+    for entry in entries(connection, session_id, since=row["at"] if row else "", tools=tools):
+        if after < 0 and name not in entry.names:
+            if not entry.minor:
+                before = [*before, entry][-count:]
+            continue
+        if after < 0:
+            yield from before
+        elif entry.minor:
+            continue
+        yield entry
+        after += 1
+        if after >= count:
+            return
+
+
+def load(connection: sqlite3.Connection, session_id: str, items: Iterable[Item]) -> Iterator[Entry]:
+    """The entries of these items."""
+    lines = Lines(connection)
+    for item in items:
+        if item.kind == "tool" and item.tool_use_id:
+            yield _load_call(connection, session_id, lines, item)
+            continue
+        table = "transcript_parts" if item.name[0] == "m" else "events"
+        row = connection.execute(f"SELECT * FROM {table} WHERE id = ?", (int(item.name[1:]),)).fetchone()
+        if row is None:  # deleted since the item was read
+            yield Entry(item.at, item.kind, "", item.title, item.agent_id, None, tuple(item.names), item.minor)
+        else:
+            yield event_entry(item, row) if item.name[0] == "e" else _message_entry(item, row)
+
+
+def event_entry(item: Item, row: Row) -> Entry:
+    """What an event says, as an entry."""
+    extra = _object(row["extra"])
+    text, title, call = "", "", None
+    match item.kind:
+        case "prompt":
+            text = row["prompt"]
+        case "tool":  # one without an id: old clients, other shapes
+            call = call_of_events([row])
+            title = call.name
+        case "permission":
+            call = call_of_events([row])
+            text, title = str(extra.get("reason") or ""), item.outcome
+        case "answer":
+            text = row["last_assistant_message"]
+        case "sub-agent":
+            text = "" if item.repeated else row["last_assistant_message"]
+            title = f"{row['agent_type'] or 'agent'} {'started' if item.title == 'SubagentStart' else 'stopped'}"
+        case "notice":
+            text, title = row["message"], str(extra.get("notification_type") or "")
+        case "start":
+            text = " · ".join(str(extra[key]) for key in ("source", "model") if extra.get(key))
+        case "end":
+            text = str(extra.get("reason") or "")
+        case "review":
+            text, title = row["message"] or row["error"], _review_title(row, extra)
+        case "failure":
+            text = "\n".join(dict.fromkeys(filter(None, (row["error"], row["last_assistant_message"]))))
+        case "compaction" if item.title == "PostCompact":
+            text, title = str(extra.get("compact_summary") or ""), "summary"
+        case "compaction":
+            text, title = str(extra.get("custom_instructions") or ""), str(extra.get("trigger") or "")
+        case _:
+            rest = {key: value for key, value in extra.items() if key != "effort"}
+            text = row["message"] or row["error"] or row["file_path"]
+            text = text or (json.dumps(rest, ensure_ascii=False) if rest else "")
+            title = item.title
+    return Entry(item.at, item.kind, text or "", title, item.agent_id, call, tuple(item.names), item.minor)
+
+
+def _message_entry(item: Item, row: Row) -> Entry:
+    text = row["thinking"] if item.kind == "thinking" else row["text"]
+    title = item.title if item.kind == "event" else "was asked" if item.kind == "sub-agent" else ""
+    return Entry(item.at, item.kind, text or "", title, item.agent_id, None, tuple(item.names), item.minor)
+
+
+def _load_call(connection: sqlite3.Connection, session_id: str, lines: Lines, item: Item) -> Entry:
+    """A call from all of its rows: the outcome of one that is just being read may be in a later one."""
+    wanted = (item.tool_use_id, session_id)
+    # The unary plus keeps SQLite from the index of the session: it would go through the session for each call.
+    events = connection.execute(
+        "SELECT * FROM events WHERE tool_use_id = ? AND +session_id = ? ORDER BY id", wanted
+    ).fetchall()
+    events = [event for event in events if event["event"] in CALL_EVENTS]
+    parts = connection.execute(
+        "SELECT id, kind, agent_id, tool_name, action, outcome, text FROM transcript_parts "
+        "WHERE tool_use_id = ? AND +session_id = ? ORDER BY id",
+        wanted,
+    ).fetchall()
+    agent_id = next((row["agent_id"] for row in (*events, *parts) if row["agent_id"]), None)
+    call = call_of_events(events) if events else _call_of_parts(lines, parts)
+    names = [f"e{row['id']}" for row in events] + [f"m{row['id']}" for row in parts]
+    return Entry(item.at, "tool", "", call.name, agent_id, call, tuple(names))
+
+
+def _call_of_parts(lines: Lines, parts: list[Row]) -> Call:
+    """A call that no hook saw. The rows have its beginning, the transcript has all of it."""
+    call = Call(next((part["tool_name"] for part in parts if part["tool_name"]), "tool"), {})
+    for part in parts:
+        block, whole = lines.block(part["id"])
+        if part["kind"] == "tool_use":
+            inputs = block.get("input", {}) if block else part["text"]
+            call = call._replace(input=inputs, action=part["action"] or "")
+        else:
+            response = whole or (block.get("content") if block else part["text"])
+            error = part["text"] or "" if part["outcome"] == "failed" else ""
+            call = call._replace(response=response, outcome=part["outcome"], error=error)
+    return call
+
+
+def _review_title(row: Row, extra: Row) -> str:
+    """What the supervisor decided, and on whose word: `not allowed to stop, review 2 of 20, 4.1 s, by ./review.sh`."""
+    asked = " to ask" if extra.get("about") == "PreToolUse" else " to stop"
+    decision = {"allow": f"allowed{asked}", "block": f"not allowed{asked}"}.get(
+        str(extra.get("decision")), "no verdict"
+    )
+    number, limit = extra.get("iteration"), extra.get("max_iterations")
+    if isinstance(number, int) and isinstance(limit, int) and number > limit:
+        return f"{decision} without a review"
+    took = [] if row["duration_ms"] is None else [duration(row["duration_ms"])]
+    return ", ".join([decision, f"review {number} of {limit}", *took, f"by {extra.get('reviewer')}"])
+
+
+def _object(text: str | None) -> Row:
+    value = parse_json(text) if text else {}
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,293 @@
+"""Merges hook events and transcript lines into the things that happened, each once.
+
+This is the one place that decides what belongs together. It reads no long text: `load` reads the words of the items
+that somebody wants to see.
+"""
+
+from __future__ import annotations
+
+import heapq
+import sqlite3
+from collections.abc import Iterator
+from typing import Any
+
+from sessionlog.agents.claude_code.tools import CALL_EVENTS
+from sessionlog.session.outline import Agent, Item, Outline
+
+EVENT_KINDS = {
+    "UserPromptSubmit": "prompt",
+    "Stop": "answer",
+    "PermissionRequest": "permission",
+    "PermissionDenied": "permission",
+    "SubagentStart": "sub-agent",
+    "SubagentStop": "sub-agent",
+    "Notification": "notice",
+    "SessionStart": "start",
+    "SessionEnd": "end",
+    "StopFailure": "failure",
+    "PreCompact": "compaction",
+    "PostCompact": "compaction",
+    "SupervisorDecision": "review",
+} | dict.fromkeys(CALL_EVENTS, "tool")
+
+PART_KINDS = {
+    "prompt": "prompt",
+    "text": "answer",
+    "thinking": "thinking",
+    "command": "command",
+    "command_output": "command",
+    "notification": "notice",
+    "queued_command": "notice",
+    "interruption": "notice",
+    "compact_summary": "compaction",
+    "api_error": "notice",  # one that ended the turn has an outcome, and is a failure
+}
+
+# The client's bookkeeping: kept, but shown only to those who want to see everything.
+MINOR_EVENTS = ("MessageDisplay", "PostToolBatch", "SupervisorReview")
+
+# Both with the same columns, in the order of an index, so that their rows can be merged as they are read. No long text.
+_EVENTS = """
+    SELECT at, 'e', id, event, agent_id, agent_type, tool_name, tool_use_id, prompt_id, action, outcome, 1, 0
+    FROM events WHERE session_id = ? AND at >= ? ORDER BY at, id
+"""
+_PARTS = """
+    SELECT at, 'm', id, kind, agent_id, NULL, tool_name, tool_use_id, prompt_id,
+        iif(tool_name IS NULL, NULL, action), outcome,  -- most have no tool, and finding its action takes time
+        CASE kind WHEN 'history' THEN text LIKE '/%' ELSE text IS NOT NULL END, thinking IS NOT NULL
+    FROM transcript_parts WHERE session_id = ? AND at >= ? ORDER BY at, id
+"""
+# What the hooks have seen of what a transcript may have too. The unary plus keeps SQLite on the index of the session.
+_SEEN_BY_HOOKS = """
+    SELECT event, iif(event = 'UserPromptSubmit', ifnull(prompt_id, prompt), last_assistant_message)
+    FROM events WHERE session_id = ? AND +event IN ('UserPromptSubmit', 'StopFailure')
+"""
+_DECISION = "SELECT iif(json_valid(extra), json_extract(extra, '$.decision'), NULL) FROM events WHERE id = ?"
+
+
+def read(connection: sqlite3.Connection, session_id: str) -> Outline:
+    """Everything that happened in a session."""
+    merger = _Merger(connection, session_id)
+    items = list(merger.run())
+    by_name: dict[str, Item] = {}
+    for item in items:
+        if item.agent_id:
+            merger.agents[item.agent_id].items.append(item)
+        for name in item.names:
+            by_name.setdefault(name, item)
+    facts = "SELECT agent_id, agent_type, description FROM subagent_facts WHERE session_id = ?"
+    for agent_id, agent_type, description in _tuples(connection, facts, session_id):
+        if agent := merger.agents.get(agent_id):
+            agent.type, agent.description = agent.type or agent_type or "", description or ""
+    return Outline(items, by_name, merger.agents)
+
+
+def items(connection: sqlite3.Connection, session_id: str, since: str = "") -> Iterator[Item]:
+    """The items of a session from a time on, as they are read: of a call, what its first row says.
+
+    The memory this takes does not grow with the session, but for the ids of its calls.
+    """
+    return _Merger(connection, session_id, since, keep_calls=False).run()
+
+
+def event_item(row: dict[str, Any]) -> Item:
+    """The item that an event is when it stands for itself."""
+    event = row["event"]
+    kind = EVENT_KINDS.get(event, "event")
+    title = row["tool_name"] or "" if kind == "tool" else event
+    outcome = row["outcome"] or ("no result" if kind == "tool" else "")
+    return Item(row["at"], f"e{row['id']}", kind, title, row["agent_id"], None, row["action"] or "", outcome)
+
+
+def stamp(connection: sqlite3.Connection, session_id: str) -> tuple[int, ...]:
+    """Changes whenever the session has grown or shrunk; costs next to nothing."""
+    return tuple(
+        number or 0
+        for table in ("events", "transcript_parts")
+        for found in _tuples(connection, f"SELECT count(*), max(id) FROM {table} WHERE session_id = ?", session_id)
+        for number in found
+    )
+
+
+def _tuples(connection: sqlite3.Connection, query: str, *parameters: Any) -> Iterator[tuple[Any, ...]]:
+    """Rows as tuples: a dictionary for each of 20,000 would take longer than reading them."""
+    cursor = connection.cursor()
+    cursor.row_factory = None
+    decode = connection.text_factory
+    connection.text_factory = str  # only valid UTF-8 is stored, and a function for each value takes time
+    try:
+        cursor.execute(query, parameters)
+        rows = cursor.fetchmany(100)
+    finally:
+        connection.text_factory = decode
+    while rows:
+        yield from rows
+        connection.text_factory = str
+        try:
+            rows = cursor.fetchmany(1000)
+        finally:
+            connection.text_factory = decode
+
+
+class _Merger:
+    """Goes through the rows of both tables in the order of time; what both have becomes one item, where it begins."""
+
+    def __init__(
+        self, connection: sqlite3.Connection, session_id: str, since: str = "", keep_calls: bool = True
+    ) -> None:
+        self.connection = connection
+        self.session_id = session_id
+        self.since = since
+        self.keep_calls = keep_calls
+        self.agents: dict[str, Agent] = {}
+        self.calls: dict[str, Item | None] = {}
+        self.number = 0
+        # The latest words of each agent: the transcript has them, and the Stop event too.
+        self.last_words: dict[str | None, Item] = {}
+        # Prompts and failures that hooks saw, by prompt_id or words: the item once it was met, and until then the names
+        # of messages that say the same.
+        self.seen: dict[tuple[str, str], Item | None] = {}
+        self.twins: dict[tuple[str, str], list[str]] = {}
+        self.decisions: dict[int, str] | None = None
+        has_parts = "SELECT 1 FROM transcript_parts WHERE session_id = ? LIMIT 1"
+        self.has_parts = any(True for _ in _tuples(connection, has_parts, session_id))
+
+    def run(self) -> Iterator[Item]:
+        if self.has_parts:
+            for event, key in _tuples(self.connection, _SEEN_BY_HOOKS, self.session_id):
+                if key:
+                    self.seen[EVENT_KINDS[event], key] = None
+        for row in heapq.merge(*(self._rows(query) for query in ((_EVENTS, _PARTS) if self.has_parts else (_EVENTS,)))):
+            at, source, row_id, kind, agent_id, agent_type, tool, tool_use_id, prompt_id, action, outcome, *has = row
+            name = f"{source}{row_id}"
+            if agent_id:
+                agent = self.agents.setdefault(agent_id, Agent(agent_id))
+                agent.type = agent.type or agent_type or ""
+                agent.stopped = agent.stopped or kind == "SubagentStop"
+            if kind in CALL_EVENTS or (tool_use_id and kind in ("tool_use", "tool_result")):
+                if tool_use_id in self.calls:
+                    if known := self.calls[tool_use_id]:
+                        _continue_call(known, name, tool, action, outcome)
+                    continue
+                item = Item(at, name, "tool", tool or "", agent_id, tool_use_id, action or "", outcome or "no result")
+                if tool_use_id:
+                    self.calls[tool_use_id] = item if self.keep_calls else None
+                yield self._numbered(item)
+            elif source == "e":
+                item = Item(at, name, EVENT_KINDS.get(kind, "event"), kind, agent_id, None, "", outcome or "")
+                if self._is_new_event(item, row_id, prompt_id):
+                    yield self._numbered(item)
+            else:
+                item = Item(at, name, PART_KINDS.get(kind, "event"), kind, agent_id, None, "", outcome or "")
+                yield from self._message(item, prompt_id, *has)
+
+    def _rows(self, query: str) -> Iterator[tuple[Any, ...]]:
+        return _tuples(self.connection, query, self.session_id, self.since)
+
+    def _numbered(self, item: Item) -> Item:
+        item.number = self.number
+        item.names.insert(0, item.name)
+        self.number += 1
+        return item
+
+    def _is_new_event(self, item: Item, row_id: int, prompt_id: str | None) -> bool:
+        """Completes the item of an event; whether it is not a part of another one."""
+        item.minor = item.title in MINOR_EVENTS or (item.title == "PostCompact" and self.has_parts)
+        match item.kind:
+            case "prompt":
+                self.last_words.clear()
+                self._meet(item, prompt_id)
+            case "failure":
+                self._meet(item, None)
+            case "permission":
+                if self.decisions is None:
+                    found = "SELECT id, decision FROM permission_decisions WHERE session_id = ?"
+                    self.decisions = {row[0]: row[1] for row in _tuples(self.connection, found, self.session_id)}
+                item.outcome = self.decisions.get(row_id, "denied or not answered")
+            case "review":
+                ((decision,),) = _tuples(self.connection, _DECISION, row_id)
+                item.outcome = "allowed" if decision == "allow" else "not allowed"
+            case "answer" | "sub-agent" if item.title != "SubagentStart":
+                if twin := self._said_before(item):
+                    item.repeated = True
+                    if item.kind == "answer":
+                        twin.names.append(item.name)
+                        return False
+        return True
+
+    def _message(self, item: Item, prompt_id: str | None, has_text: bool, has_thinking: bool) -> Iterator[Item]:
+        """The items of a part of a transcript that is no call."""
+        if item.title == "history" and has_text:  # a command that no transcript has
+            item.kind = "command"
+        elif item.title == "api_error" and item.outcome == "failed":
+            item.kind = "failure"
+        if self.seen and item.kind in ("prompt", "failure") and (key := self._seen_by_hooks(item, prompt_id)):
+            if twin := self.seen[key]:
+                twin.names.append(item.name)
+            else:
+                self.twins.setdefault(key, []).append(item.name)
+            return
+        if item.kind == "prompt":
+            self.last_words.clear()
+            if item.agent_id:  # what the sub-agent was asked to do
+                item.kind = "sub-agent"
+        if has_thinking:
+            yield self._numbered(Item(item.at, item.name, "thinking", "", item.agent_id))
+        if item.kind == "thinking" or (item.kind == "answer" and not has_text):
+            return
+        if item.kind == "answer" and (twin := self._said_before(item)):
+            twin.names.append(item.name)
+            return
+        item.minor = item.kind == "event"
+        yield self._numbered(item)
+
+    # --- What hooks and transcript both say ---------------------------------------------------------------------------
+
+    def _meet(self, item: Item, prompt_id: str | None) -> None:
+        """A prompt or a failure that a hook saw: messages that say the same are a part of it."""
+        if self.has_parts:
+            key = (item.kind, prompt_id or self._words(item))
+            self.seen[key] = item
+            item.names += self.twins.pop(key, ())
+
+    def _seen_by_hooks(self, item: Item, prompt_id: str | None) -> tuple[str, str] | None:
+        """The key of the prompt or failure if a hook saw it."""
+        if prompt_id and (item.kind, prompt_id) in self.seen:
+            return item.kind, prompt_id
+        key = (item.kind, self._words(item))
+        return key if key in self.seen else None
+
+    def _said_before(self, item: Item) -> Item | None:
+        """The item that has the same words, if the other source just said them."""
+        before = self.last_words.pop(item.agent_id, None)
+        if before and before.name[0] != item.name[0] and self._words(before).strip() == self._words(item).strip():
+            return before
+        self.last_words[item.agent_id] = item
+        return None
+
+    def _words(self, item: Item) -> str:
+        return words(self.connection, item, -1)
+
+
+def _continue_call(call: Item, name: str, tool: str | None, action: str | None, outcome: str | None) -> None:
+    """Adds a further row to a call."""
+    # The outcome that hooks saw counts: a transcript has a refused call as a failed one.
+    is_event, by_hooks = name[0] == "e", any(known[0] == "e" for known in call.names)
+    if is_event and not by_hooks:
+        call.outcome = outcome or "no result"
+    elif outcome and is_event == by_hooks:
+        call.outcome = outcome
+    call.names.append(name)
+    call.title = call.title or tool or ""
+    call.action = call.action or action or ""
+
+
+def words(connection: sqlite3.Connection, item: Item, length: int) -> str:
+    """The beginning of what was said in a prompt, an answer or a failure; all of it if the length is negative."""
+    if item.name[0] == "m":
+        column, table = "text", "transcript_parts"
+    else:
+        column, table = "coalesce(prompt, last_assistant_message, message)", "events"
+    some = column if length < 0 else f"substr({column}, 1, {length})"
+    found = next(_tuples(connection, f"SELECT {some} FROM {table} WHERE id = ?", int(item.name[1:])), ("",))
+    return found[0] or ""

@@ -1,0 +1,87 @@
+"""A session without its words: what happened, in order, and who did it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+EDITING = ("edit", "write")  # actions that change a file
+
+TROUBLE = ("failed", "no result", "denied", "denied or not answered", "not allowed")
+
+
+@dataclass(slots=True, eq=False)
+class Item:
+    """One thing that happened, without its words."""
+
+    at: str
+    name: str  # e12 is an event, m34 a message: the row where it begins
+    kind: str  # prompt, answer, thinking, tool, permission, review, sub-agent, notice, command, compaction, failure …
+    title: str = ""  # the tool, or the name of the event
+    agent_id: str | None = None
+    tool_use_id: str | None = None
+    action: str = ""  # of a call, what its tool does: run, edit, write, read, fetch, agent, ask
+    outcome: str = ""  # of a call: ok, failed, no result; of a permission or a review: allowed, denied, …
+    minor: bool = False  # the client's bookkeeping
+    repeated: bool = False  # another item has its words
+    number: int = 0  # its index in the session
+    names: list[str] = field(default_factory=list)  # all rows that it consists of
+
+    @property
+    def group(self) -> str:
+        """What it is counted and filtered as: a call that did not come to an end is none of the tool calls."""
+        if self.minor:
+            return "bookkeeping"
+        return "no result" if self.kind == "tool" and not self.is_call else self.kind
+
+    @property
+    def is_trouble(self) -> bool:
+        """Whether something went wrong, or was refused."""
+        return self.outcome in TROUBLE
+
+    @property
+    def is_call(self) -> bool:
+        """Whether it counts as a tool call: one that came to an end. A call that was denied or cut off did not run."""
+        return self.kind == "tool" and self.outcome in ("ok", "failed")
+
+    @property
+    def is_edit(self) -> bool:
+        """Whether it counts as an edit: a call that changed a file."""
+        return self.kind == "tool" and self.outcome == "ok" and self.action in EDITING
+
+
+@dataclass(slots=True)
+class Agent:
+    """A sub-agent, and what it did."""
+
+    agent_id: str
+    type: str = ""
+    description: str = ""
+    items: list[Item] = field(default_factory=list)
+    stopped: bool = False
+
+    @property
+    def calls(self) -> int:
+        """How many tool calls it made."""
+        return sum(item.is_call for item in self.items)
+
+    @property
+    def failures(self) -> int:
+        """How often something failed."""
+        return sum(item.outcome == "failed" for item in self.items)
+
+
+class Outline(NamedTuple):
+    """Everything that happened in a session, in the order of time."""
+
+    items: list[Item]
+    by_name: dict[str, Item]
+    agents: dict[str, Agent]
+
+    @property
+    def turn(self) -> int:
+        """Index of the item that began the current turn; earlier calls can no longer finish."""
+        for item in reversed(self.items):
+            if item.agent_id is None and item.kind in ("prompt", "end", "answer") and item.name[0] == "e":
+                return item.number
+        return 0

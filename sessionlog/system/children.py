@@ -1,0 +1,115 @@
+"""Child processes that import nothing from the working directory.
+
+`python -m` and `multiprocessing` put the working directory first on the path of the child. In a hostile checkout, a
+file called heapq.py would then run as the user.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from sessionlog.errors import SessionlogError
+
+# Where children start: a folder that is always there and that only the administrator can write to.
+FOLDER = os.path.abspath(os.sep)
+
+
+def command(module: str) -> list[str]:
+    """The command that runs `main()` of a module with the same search path as this process."""
+    if not sys.executable:
+        raise SessionlogError("Python does not know its own path, so it cannot start another process.")
+    script = str(Path(__file__).with_name("child.py"))
+    return [sys.executable, "-I", script, module, *filter(os.path.isabs, sys.path)]
+
+
+def start(module: str) -> subprocess.Popen[bytes]:
+    """Run `main()` of a module with pipes to its stdin and stdout."""
+    return subprocess.Popen(  # noqa: S603 (a module of ours)
+        command(module), stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=FOLDER
+    )
+
+
+def program(name: str) -> str | None:
+    """The path of a program on PATH. Relative entries do not count: they mean the working directory."""
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    found = shutil.which(name, path=os.pathsep.join(filter(os.path.isabs, folders)))
+    return found if found and os.path.isabs(found) else None  # on Windows, `which` looks in the working directory too
+
+
+class Pool:
+    """Worker processes that each do one task at a time.
+
+    A worker is a module whose `main()` calls `serve`. All of them end with the pool, or with this process.
+    """
+
+    def __init__(self, workers: int, module: str, *arguments: Any) -> None:
+        self._module = module
+        self._arguments = arguments
+        self._children: list[subprocess.Popen[bytes]] = []
+        self._own = threading.local()  # each thread talks to the child it started
+        self._threads = ThreadPoolExecutor(workers, initializer=self._start)
+
+    def _start(self) -> None:
+        self._own.child = start(self._module)
+        self._children.append(self._own.child)
+        self._send(self._arguments)
+
+    def _send(self, value: Any) -> None:
+        pickle.dump(value, self._own.child.stdin)
+        self._own.child.stdin.flush()
+
+    def submit(self, task: Any) -> Future[Any]:
+        """Have a worker do the task. What the worker raises, the future raises."""
+        return self._threads.submit(self._ask, task)
+
+    def _ask(self, task: Any) -> Any:
+        try:
+            self._send(task)
+            answer = pickle.load(self._own.child.stdout)  # noqa: S301 (our own child wrote it)
+        except (EOFError, BrokenPipeError, pickle.UnpicklingError) as error:
+            raise SessionlogError("A worker process ended before its work was done.") from error
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None:
+            for child in self._children:
+                child.kill()
+        self._threads.shutdown(cancel_futures=True)
+        for child in self._children:
+            child.communicate()  # closes its stdin, which ends it, and waits
+
+
+def serve(prepare: Any) -> None:
+    """The loop of a worker: `prepare(*arguments)` gives the function that does a task."""
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C reaches the whole group; the parent decides what happens
+    stdin, stdout = sys.stdin.buffer, sys.stdout.buffer
+    work = prepare(*pickle.load(stdin))  # noqa: S301 (our own parent wrote it)
+    while True:
+        try:
+            task = pickle.load(stdin)  # noqa: S301
+        except EOFError:
+            return
+        try:
+            answer = work(task)
+        except Exception as error:
+            answer = error
+        pickle.dump(answer, stdout)
+        stdout.flush()

@@ -1,0 +1,19 @@
+"""A process that reads chunks of transcripts for the importer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sessionlog.redact.rules import Rules
+from sessionlog.system import children
+from sessionlog.transcripts import chunks
+from sessionlog.transcripts.chunks import Digest, Span
+
+
+def main() -> None:
+    children.serve(_reader)
+
+
+def _reader(home: str, raw: bool) -> Callable[[Span], Digest]:
+    rules = None if raw else Rules(home)
+    return lambda span: chunks.digest(span, rules)

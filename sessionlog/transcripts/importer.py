@@ -1,0 +1,291 @@
+"""Import of transcripts: what is new in each file goes to the archive of its project, whole lines only, once."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from sessionlog import config
+from sessionlog.agents.claude_code import prices, transcript_files
+from sessionlog.archive import place as projects
+from sessionlog.archive.place import Place
+from sessionlog.redact.rules import Rules
+from sessionlog.system import files
+from sessionlog.transcripts import chunks, store
+from sessionlog.transcripts.chunks import Digest, Skip, Span
+from sessionlog.transcripts.targets import Targets
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future  # which takes 6 ms to import
+
+# Starting other processes takes longer than reading this much.
+WORTH_A_POOL = 16 << 20
+# A last line without an end whose file nobody has touched for so long (s) will not be finished.
+ABANDONED = 3600
+
+
+class Plan:
+    """What is to be read of one file, and where it goes."""
+
+    def __init__(
+        self,
+        source: transcript_files.Source,
+        place: Place,
+        status: os.stat_result,
+        known: store.Known | None,
+        renew: bool = False,
+    ) -> None:
+        self.source = source
+        self.place = place
+        self.status = status
+        self.known = known
+        self.renew = renew
+        self.only: frozenset[str] | None = None
+
+    @property
+    def start(self) -> int:
+        if self.known is None or self.renew:
+            return 0
+        return self.known.last_offset if store.continues_last_chunk(self.known) else self.known.size
+
+    @property
+    def new_bytes(self) -> int:
+        archived = 0 if self.known is None or self.renew else self.known.size
+        return self.status.st_size - archived
+
+    def spans(self) -> Iterator[Span]:
+        abandoned = time.time() - self.status.st_mtime > ABANDONED
+        yield from chunks.spans(self.source, self.start, self.status.st_size, self.only, abandoned)
+
+
+class Summary:
+    """What an import did."""
+
+    def __init__(self) -> None:
+        self.files = 0
+        self.unchanged = 0
+        self.replaced = 0
+        self.contested = 0
+        self.bytes = 0
+        self.messages = 0
+        self.events = 0
+        self.replacements = 0
+        self.sessions: set[str] = set()
+        self.projects: set[str] = set()
+        self.skips: list[Skip] = []
+        self.seconds = 0.0
+
+
+def run(
+    paths: Iterable[str] = (),
+    *,
+    since: float | None = None,
+    dry_run: bool = False,
+    workers: int | None = None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+    summary: Summary | None = None,
+) -> Summary:
+    """Import these files and folders, else all that Claude Code has; `progress` is told bytes done and bytes in all.
+
+    What was done is added to `summary`.
+    """
+    started = time.monotonic()
+    named = [os.path.abspath(path) for path in paths]
+    summary = summary or Summary()
+    for path in named:
+        if not os.path.exists(path):
+            summary.skips.append(Skip(path, None, "there is no such file or folder"))
+    with Targets() as targets:
+        given = [path for path in named if os.path.exists(path)]
+        sources = transcript_files.find(given) if given or not named else ()
+        plans = list(_plans(sources, targets, summary, since))
+        if not dry_run:
+            _carry_out(plans, targets, summary, workers, progress)
+        else:
+            for plan in plans:
+                _count(plan, summary)
+                summary.bytes += plan.new_bytes
+    summary.seconds += time.monotonic() - started
+    return summary
+
+
+def follow(place: Place, transcript_path: str) -> Summary:
+    """Import one session as its hooks ask for: in this process alone, into the archive that the hooks write to."""
+    summary = Summary()
+    for _ in range(3):
+        summary.contested = 0
+        with Targets(place) as targets:
+            plans = list(_plans(transcript_files.of_session(transcript_path), targets, summary, None))
+            _carry_out(plans, targets, summary, 1, lambda done, total: None)
+        if not summary.contested:  # else another importer was at it, and may have begun before the last lines came
+            break
+    return summary
+
+
+def _plans(
+    sources: Iterable[transcript_files.Source], targets: Targets, summary: Summary, since: float | None
+) -> Iterator[Plan]:
+    for source in sources:
+        try:
+            status = os.stat(source.path)
+            if since is not None and status.st_mtime < since:
+                continue
+            if not stat.S_ISREG(status.st_mode) or files.is_sparse(status):
+                reason = "it has more holes than text" if stat.S_ISREG(status.st_mode) else "it is no regular file"
+                summary.skips.append(Skip(source.path, None, reason))
+                continue
+            if source.kind == transcript_files.HISTORY:
+                yield from _history_plans(source, status, targets, summary)
+            elif plan := _plan(source, status, targets, summary, targets.known(source.path)):
+                yield plan
+        except OSError as error:
+            summary.skips.append(Skip(source.path, None, f"it cannot be read: {error.strerror}"))
+
+
+def _plan(
+    source: transcript_files.Source,
+    status: os.stat_result,
+    targets: Targets,
+    summary: Summary,
+    found: tuple[Place, store.Known] | None,
+    place: Place | None = None,
+) -> Plan | None:
+    """What is new in a file; None if nothing is."""
+    if found is None:
+        place = place or targets.place_for(source)
+        found = targets.moved(source, place)
+        if found is None:
+            return Plan(source, place, status, None) if status.st_size else None
+    place, known = found
+    same_time = status.st_mtime_ns == known.file_mtime_ns and source.path == known.file
+    unfinished = known.size < known.file_size and time.time() - status.st_mtime > ABANDONED
+    if same_time and status.st_size == known.file_size and not unfinished:
+        summary.unchanged += 1
+        return None
+    # A file that only grew is compared at its beginning and end; one that was touched, in every byte.
+    touched = status.st_size == known.file_size and not unfinished
+    if status.st_size < known.size or not store.still_holds(targets.connection(place), known, source.path, touched):
+        summary.replaced += 1
+        return Plan(source, place, status, known, renew=True)
+    return Plan(source, place, status, known)
+
+
+def _history_plans(
+    source: transcript_files.Source, status: os.stat_result, targets: Targets, summary: Summary
+) -> Iterator[Plan]:
+    """The history of prompts is one file for all projects: each archive gets its own lines."""
+    for place, folders in targets.of_history(source.path):
+        plan = _plan(source, status, targets, summary, targets.known(source.path, place), place)
+        if plan:
+            plan.only = folders
+            yield plan
+
+
+def _carry_out(
+    plans: list[Plan], targets: Targets, summary: Summary, workers: int | None, progress: Callable[[int, int], None]
+) -> None:
+    total = sum(plan.status.st_size - plan.start for plan in plans)
+    if workers is None:
+        workers = (os.cpu_count() or 1) if total >= WORTH_A_POOL else 1
+    done = 0
+    touched: dict[str, tuple[Place, set[str]]] = {}
+    writers: dict[int, store.Writer] = {}
+    given_up: set[int] = set()
+    for plan, digest in _digests(plans, workers, summary):
+        if digest is not None and id(plan) not in given_up:
+            writer = writers.get(id(plan))
+            if writer is None:
+                connection = targets.connection(plan.place)
+                writer = writers[id(plan)] = store.Writer(connection, plan.source, plan.known, plan.renew, plan.status)
+                _count(plan, summary)
+            base, before = writer.first_line, writer.bytes
+            if not digest.length or not writer.write(digest):  # it vanished, or another importer has it
+                given_up.add(id(plan))
+                summary.contested += bool(digest.length)
+                continue
+            summary.bytes += writer.bytes - before
+            summary.messages += writer.new_messages
+            summary.replacements += digest.replacements
+            summary.skips += [skip._replace(line=base + (skip.line or 0)) for skip in digest.skips]
+            _, sessions = touched.setdefault(plan.place.db, (plan.place, set()))
+            sessions.update(digest.facts)
+            done += digest.length
+            progress(done, total)
+        elif digest is None and id(plan) not in given_up:
+            _finish(plan, writers.pop(id(plan), None), targets)
+    for place, sessions in touched.values():
+        connection = targets.connection(place)
+        store.count_messages(connection, sessions)
+        prices.apply(connection, prices.load(place.home))
+
+
+def _finish(plan: Plan, writer: store.Writer | None, targets: Targets) -> None:
+    if writer is None and plan.known is not None and not plan.renew:  # only touched, or moved
+        writer = store.Writer(targets.connection(plan.place), plan.source, plan.known, False, plan.status)
+    if writer is not None:
+        writer.finish()
+
+
+def _count(plan: Plan, summary: Summary) -> None:
+    summary.files += 1
+    summary.projects.add(plan.place.project)
+    if plan.source.session_id:
+        summary.sessions.add(plan.source.session_id)
+
+
+# --- Reading, in this process or in others ----------------------------------------------------------------------------
+
+
+def _digests(plans: list[Plan], workers: int, summary: Summary) -> Iterator[tuple[Plan, Digest | None]]:
+    """Each plan with its chunks in order, then with None; a file that vanishes is reported and passed over."""
+    home = projects.home_folder()
+    raw = config.keeps_transcripts_raw(home)
+    if workers <= 1:
+        rules = None if raw else Rules(home)
+        yield from _in_order(plans, summary, lambda span: _done(chunks.digest, span, rules), 1)
+        return
+    from sessionlog.system import children
+
+    with children.Pool(workers, "sessionlog.transcripts.chunk_worker", home, raw) as pool:
+        yield from _in_order(plans, summary, pool.submit, 2 * workers + 2)
+
+
+def _in_order(
+    plans: list[Plan], summary: Summary, submit: Callable[[Span], Future[Digest]], ahead: int
+) -> Iterator[tuple[Plan, Digest | None]]:
+    """Keep a few chunks in work and take them as they were given out: more would only fill the memory."""
+    waiting: deque[tuple[Plan, Future[Digest] | None]] = deque()
+
+    def take() -> Iterator[tuple[Plan, Digest | None]]:
+        plan, future = waiting.popleft()
+        try:
+            yield plan, future.result() if future else None
+        except OSError as error:
+            summary.skips.append(Skip(plan.source.path, None, f"it cannot be read: {error.strerror}"))
+
+    for plan in plans:
+        try:
+            for span in plan.spans():
+                waiting.append((plan, submit(span)))
+                while len(waiting) >= ahead:
+                    yield from take()
+        except OSError as error:
+            summary.skips.append(Skip(plan.source.path, None, f"it cannot be read: {error.strerror}"))
+        waiting.append((plan, None))
+    while waiting:
+        yield from take()
+
+
+def _done(work: Callable[[Span, Rules | None], Digest], span: Span, rules: Rules | None) -> Future[Digest]:
+    from concurrent.futures import Future
+
+    future: Future[Digest] = Future()
+    try:
+        future.set_result(work(span, rules))
+    except OSError as error:
+        future.set_exception(error)
+    return future
