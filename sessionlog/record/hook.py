@@ -29,9 +29,11 @@ LONGEST = 32 << 20
 SILENCE_AFTER_OBJECT = 100
 # Before anything is there, more: a machine that is busy enough keeps the client from writing for seconds.
 SILENCE_AT_FIRST = 8000
-# And while it is not whole, no more than this much silence, and no more than that much time in all.
+# While the object is incomplete, give up after 2 s of silence or 5 s in total.
 SILENCE_WITHIN_OBJECT = 2000
 PATIENCE = 5.0
+# How long the rest of an event that is too long is copied to a file, in seconds.
+COPYING = 3.0
 
 # After these there is something new in the transcript that may not be there tomorrow.
 FOLLOWED = ("Stop", "SubagentStop", "PreCompact", "SessionEnd")
@@ -68,7 +70,7 @@ def record(data: bytes, event: str | None, via: str) -> tuple[int, str]:
     if len(data) > LONGEST:
         from sessionlog.record import fallback
 
-        return 1, fallback.keep_long(data, PATIENCE)
+        return 1, fallback.keep_long(data, COPYING)
     rules = Rules(projects.home_folder())
     suspects = rules.suspects(data)
     try:
