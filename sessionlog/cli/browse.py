@@ -29,8 +29,6 @@ def command(project: str | None, everywhere: bool, host: str, port: int | None, 
     from sessionlog.web import serve
 
     found = places(project, everywhere or project is None)
-    if not found:
-        raise SessionlogError("nothing has been recorded yet; `sessionlog install` begins, `sessionlog demo` shows how")
 
     def tell(address: str) -> None:
         click.echo(f"Browse at {click.style(address, bold=True)} (Ctrl-C ends)")
