@@ -32,8 +32,6 @@ Row = dict[str, Any]
 FOLDER = Path(__file__).parent / "audits"
 # In this order they are listed.
 GROUPS = ("Risks", "Permissions", "Trouble", "Work")
-# What a query can be given.
-PARAMETERS = {"since"}
 
 # A count that takes longer (s) is not worth waiting for in a list.
 PATIENCE = 0.15
