@@ -1,7 +1,9 @@
-"""A made-up year of three projects, as hooks and transcripts would have recorded it: for screenshots and for looking around.
+"""A made-up year of three projects, as hooks and transcripts record it: for screenshots and for looking around.
 
 python tools/sample_year.py FOLDER     # fills FOLDER with archives; then: SESSIONLOG_HOME=FOLDER sessionlog browse
 """
+
+# ruff: noqa: E501 (texts)
 
 from __future__ import annotations
 
@@ -333,7 +335,7 @@ def year(rng: random.Random, now: int) -> Iterator[Recording]:
     """The sessions of all projects; the last one is about the dark mode, has everything in it and still runs."""
     for project, busy in PROJECTS.items():
         for day in range(YEAR, -1, -1):
-            is_weekend = datetime.fromtimestamp((now - day * DAY) / 1000).weekday() > 4  # noqa: DTZ006 (as people work)
+            is_weekend = datetime.fromtimestamp((now - day * DAY) / 1000).weekday() > 4
             for _ in range(rng.choice((0, 1, 1, 2, 3, 5)) if rng.random() < busy * (0.25 if is_weekend else 1) else 0):
                 yield session(rng, project, now - day * DAY - rng.randint(DAY // 24, DAY // 3))
     yield shown(rng, now)
