@@ -46,7 +46,7 @@ async def page(datasette: Any, request: Any) -> Response:
     name = pages.part(request, "name") if request.url_vars.get("name") else ""
     found = archives.chosen(datasette, [name])
     asked = {key: (request.args.get(key) or "").strip() for key in (*WORDS, "failed")}
-    filters = sessions.Filters(**{word: asked[word] for word in WORDS}, failed=bool(asked["failed"]))
+    filters = sessions.Filters(failed=bool(asked["failed"]))._replace(**{word: asked[word] for word in WORDS})
     sort = request.args.get("sort") or "started"
     ascending = {column.sort for column in COLUMNS if column.kind == "text"}
     order = sessions.Order(sort, (request.args.get("order") or ("asc" if sort in ascending else "desc")) == "desc")
