@@ -16,7 +16,7 @@ from sessionlog.archive import lookup, read
 from sessionlog.archive.event import rebuild
 from sessionlog.archive.place import Place
 from sessionlog.ask.search import find as search
-from sessionlog.cli import event_line
+from sessionlog.cli import event_line, terminal
 from sessionlog.cli.common import (
     When,
     fail_if_none_option,
@@ -139,7 +139,7 @@ def _print(hit: search.Hit, with_project: bool, context: int) -> None:
     row = hit.row
     kind = row["tool_name"] or (row["kind"] if hit.is_message else row["event"])
     project = f"  {plain.safe(os.path.basename(hit.place.project))}" if with_project else ""
-    click.echo(
+    terminal.print_line(
         click.style(plain.safe(row["session_id"][:8]), fg="yellow")
         + click.style(f" {hit.name}", dim=True)
         + f"  {plain.local_time(row['at'] or '')}  "
@@ -150,7 +150,7 @@ def _print(hit: search.Hit, with_project: bool, context: int) -> None:
     if context and not hit.is_message:
         with closing(read.connect(hit.place)) as archive:
             _print_context(archive, hit, context)
-    click.echo(f"    {_highlighted(hit)}")
+    terminal.print_line(f"    {_highlighted(hit)}")
 
 
 def _print_context(archive: sqlite3.Connection, hit: search.Hit, context: int) -> None:

@@ -9,7 +9,7 @@ import click
 
 from sessionlog.archive import lookup, read
 from sessionlog.ask.tail import Seen, Tail
-from sessionlog.cli import event_line
+from sessionlog.cli import event_line, terminal
 from sessionlog.cli.common import (
     fail_if_none_option,
     json_option,
@@ -54,7 +54,7 @@ def _print(seen: Seen, with_project: bool, as_json: bool) -> None:
         return
     line = event_line.line(row, live=True)
     project = f"{plain.one_line(os.path.basename(seen.project), 14):<14} " if with_project else ""
-    click.echo(
+    terminal.print_line(
         click.style(plain.local_time(line.at, "%H:%M:%S"), dim=True)
         + click.style(f"  e{row['id']:<6} ", dim=True)
         + click.style(project, fg="cyan")

@@ -34,6 +34,30 @@ def width() -> int:
     return shutil.get_terminal_size((120, 24)).columns
 
 
+def print_line(line: str) -> None:
+    """Print a line, cut to the width of the terminal; where no terminal is, all of it."""
+    if sys.stdout.isatty():
+        from wcwidth import clip  # it leaves colours alone, and knows that 组 takes two columns
+
+        shown = clip(line, 0, width())
+        line = shown if shown == line else clip(line, 0, width() - 1) + "…"
+    click.echo(line)
+
+
+def print_parts(parts: list[str], between: str = " · ") -> None:
+    """Print parts one after the other, on as many lines as the terminal needs."""
+    from wcwidth import width as columns
+
+    line = ""
+    for part in parts:
+        if line and columns(line) + len(between) + columns(part) > width():
+            click.echo(line)
+            line = f"  {part}"
+        else:
+            line = f"{line}{between}{part}" if line else part
+    click.echo(line)
+
+
 def page(lines: Iterable[str]) -> None:
     """Through the pager on a terminal; else line by line, as they come."""
     if not sys.stdout.isatty():

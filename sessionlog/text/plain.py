@@ -88,7 +88,7 @@ def did_you_mean(wanted: str, names: Iterable[str]) -> str:
     """The end of an error message: "; did you mean X?" if a name is much like what was typed, else nothing."""
     from difflib import get_close_matches  # 5 ms, which only a mistyped command pays
 
-    close = get_close_matches(wanted.lower(), names, n=2)
+    close = get_close_matches(wanted.lower(), sorted(names), n=2)
     return f"; did you mean {' or '.join(close)}?" if close else ""
 
 
