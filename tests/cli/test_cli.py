@@ -46,8 +46,7 @@ def test_path(place: projects.Place) -> None:
     assert json.loads(printed("path", "--json")) == {"project": place.project, "path": place.db, "exists": False}
 
 
-def test_sessions_newest_first(recorded: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "120")
+def test_sessions_newest_first(recorded: None) -> None:
     rows = json.loads(printed("sessions", "--json"))
     assert len(rows) == 5
     assert [row["started_at"] for row in rows] == sorted((row["started_at"] for row in rows), reverse=True)

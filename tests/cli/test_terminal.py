@@ -86,8 +86,7 @@ def test_ctrl_c_ends_with_130_and_without_a_word(recorded: Place) -> None:
     ):
         running = terminal.Terminal(terminal.SESSIONLOG, *words)
         running.wait_for(shown) if shown else subprocess.run(["sleep", "1"], check=True)
-        running.type("\x03")
-        seen = running.end()
+        seen = running.interrupt()
         assert (seen.code, "Aborted" in seen.text, "Traceback" in seen.text) == (130, False, False), seen
 
 

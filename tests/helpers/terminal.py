@@ -55,6 +55,15 @@ class Terminal:
             if time.monotonic() > until or not self._read(0.2):
                 raise AssertionError(f"{text!r} is not in {self.shown!r}")
 
+    def interrupt(self) -> Seen:
+        """Ctrl+C. Between a prompt and its answer Python may miss the first one, as people know."""
+        until = time.monotonic() + LONGEST
+        while self.child.poll() is None and time.monotonic() < until:
+            self.type("\x03")
+            for _ in range(5):
+                self._read(0.2)
+        return self.end()
+
     def end(self) -> Seen:
         """Read to the end."""
         until = time.monotonic() + LONGEST
