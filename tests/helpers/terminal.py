@@ -60,7 +60,8 @@ class Terminal:
         until = time.monotonic() + LONGEST
         while self.child.poll() is None and time.monotonic() < until:
             self.type("\x03")
-            for _ in range(5):
+            patience = time.monotonic() + 8
+            while self.child.poll() is None and time.monotonic() < patience:
                 self._read(0.2)
         return self.end()
 
