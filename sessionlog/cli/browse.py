@@ -7,7 +7,6 @@ import click
 from sessionlog.archive import read
 from sessionlog.cli.common import places
 from sessionlog.cli.main import example
-from sessionlog.errors import SessionlogError
 
 
 @example("sessionlog browse", "sessionlog browse --project ~/code/shop", "sessionlog browse --no-open --port 9000")
