@@ -6,9 +6,9 @@ telling names), heuristics.py (secret or not), replace.py (replacing).
 """
 
 try:
-    from posix import lstat
+    from posix import access
 except ImportError:  # Windows
-    from os import lstat
+    from os import access
 
 from sessionlog.redact.token_heads import HEADS_4, WEAK_WORDS, WORDS
 
@@ -64,17 +64,11 @@ class Rules:
         # What a person named, to be gone for good: found also where redaction is off, and in numbers.
         self.named: tuple[Any, ...] = ()
         self.memory_problems: list[str] = []
-        try:
-            lstat(f"{home}/remembered.json")
-        except OSError:
-            pass
-        else:
+        if access(f"{home}/remembered.json", 0):  # is it there? `lstat` would cost an exception
             from sessionlog.redact import remembered
 
             self.named = remembered.detectors(home, self.memory_problems)
-        try:
-            lstat(f"{home}/config.json")
-        except OSError:
+        if not access(f"{home}/config.json", 0):
             return
         from sessionlog import config
 
