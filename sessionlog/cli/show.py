@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Iterable
 from contextlib import closing
 
 import click
@@ -14,6 +11,7 @@ from sessionlog.cli.common import json_option, places, print_json_lists, project
 from sessionlog.cli.completion import session_ids
 from sessionlog.cli.main import example
 from sessionlog.cli.session_view import View
+from sessionlog.cli.terminal import page
 from sessionlog.session import header, load
 
 
@@ -58,13 +56,3 @@ def command(
         else:
             entries = load.entries(connection, session_id, tools=only)
         page(View(full).session(about, entries, moment.name if moment else ""))
-
-
-def page(lines: Iterable[str]) -> None:
-    """Through the pager on a terminal; else line by line, as it comes."""
-    if not sys.stdout.isatty():
-        for line in lines:
-            click.echo(line)
-        return
-    os.environ.setdefault("LESS", "FRX")  # as git does: colours, and no pager for what fits the screen
-    click.echo_via_pager(f"{line}\n" for line in lines)
