@@ -219,5 +219,5 @@ def test_audit_tells_of_gaps(home: Path) -> None:
     assert ("only in the transcript", "toolu_0051_1") in gaps
     assert ("changed after it was archived", None) in gaps
     assert f"session {made.SESSION}" in run(audit, "gaps", "--all").output
-    with pytest.raises(SessionlogError, match="no question 'nonsense'"):
+    with pytest.raises(SessionlogError, match="no audit 'nonsense'"):
         run(audit, "nonsense", "--all")
