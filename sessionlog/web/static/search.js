@@ -13,3 +13,8 @@ ask.addEventListener("submit", () => {
 addEventListener("pageshow", () => {
   for (const field of ask.elements) field.disabled = false;
 });
+
+// On a phone the hits come first: filters are a line that opens.
+if (matchMedia("(max-width: 760px)").matches) {
+  for (const facet of document.querySelectorAll("#facets details")) facet.open = false;
+}
