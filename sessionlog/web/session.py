@@ -17,7 +17,7 @@ from sessionlog.session.live import may_grow
 from sessionlog.session.load import load
 from sessionlog.session.outline import Outline
 from sessionlog.text import plain
-from sessionlog.web import archives, entry_html, guard, highlight
+from sessionlog.web import archives, entry_html, guard, highlight, pins
 from sessionlog.web import page as pages
 from sessionlog.web.archives import Archive
 from sessionlog.web.session_query import Choice
@@ -57,7 +57,12 @@ async def page(datasette: Any, request: Any) -> Response:
 
     context = await archives.read(archive, question)
     return await pages.render(
-        datasette, request, "session", **_frame(datasette, archive, session_id, choice), **context
+        datasette,
+        request,
+        "session",
+        **_frame(datasette, archive, session_id, choice),
+        **pins.of_session(archive, session_id),
+        **context,
     )
 
 

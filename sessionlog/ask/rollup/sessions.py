@@ -68,6 +68,12 @@ def page(sources: Iterable[Source], filters: Filters, order: Order, after: str |
     return Page(rows, more)
 
 
+def one(source: Source, session_id: str) -> Row | None:
+    """The row of a session, as lists have it."""
+    row: Row | None = source.connection.execute("SELECT * FROM sessions WHERE session_id = ?", (session_id,)).fetchone()
+    return row
+
+
 def count(sources: Iterable[Source], filters: Filters) -> int:
     """How many sessions the whole list has."""
     condition, values = _condition(filters)
