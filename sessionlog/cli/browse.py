@@ -8,7 +8,6 @@ from sessionlog.archive import read
 from sessionlog.archive.place import Place
 from sessionlog.cli.common import places
 from sessionlog.cli.main import example
-from sessionlog.errors import SessionlogError
 
 
 @example("sessionlog browse", "sessionlog browse --project ~/code/shop", "sessionlog browse --no-open --port 9000")
@@ -30,8 +29,6 @@ def command(project: str | None, everywhere: bool, host: str, port: int | None, 
     from sessionlog.web import serve
 
     found = places(project, everywhere or project is None)
-    if not found:
-        raise SessionlogError("nothing has been recorded yet; `sessionlog install` begins, `sessionlog demo` shows how")
     again = read.all_places if project is None else None
     serve.serve(found, host, port, not no_open, _say_where, again, with_token=not no_token)
 
@@ -45,4 +42,4 @@ def browse(place: Place, session_id: str, moment: str) -> None:
 
 
 def _say_where(address: str) -> None:
-    click.echo(f"Browse at {click.style(address, bold=True)} (Ctrl+C stops)", err=True)
+    click.echo(f"Browse at {click.style(address, bold=True)} (Ctrl+C stops)")

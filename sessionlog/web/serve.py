@@ -43,6 +43,8 @@ def datasette(places: Iterable[Place], token: str = "", again: Places | None = N
     files = [place.db for place in places if os.path.exists(place.db)]
     described = metadata.for_databases([])  # our plugin describes each archive
     made = Datasette(files, metadata=described, settings=SETTINGS, pdb=False)
+    if not files:
+        made.remove_database("_memory")  # which Datasette makes when it has nothing else to show
     tokens.demand(made, token)
 
     def look() -> None:
