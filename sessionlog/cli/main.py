@@ -18,6 +18,7 @@ from sessionlog.text.plain import did_you_mean, safe
 # Command name -> (module, one line for the list of commands). Kept here so that `sessionlog --help` and shell
 # completion import none of them.
 COMMANDS: dict[str, tuple[str, str]] = {
+    "answer": ("answer", "Print the last answer of a session as Markdown."),
     "audit": ("audit", "Ask what to look at: risky commands, files outside, permissions bypassed, gaps, …"),
     "backup": ("backup", "Copy the archive, while sessions go on."),
     "browse": ("browse", "Look at all that was recorded in the browser."),
@@ -32,6 +33,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "path": ("path", "Print where the archive of this project is."),
     "prune": ("prune", "Remove old sessions, or only what their tools printed."),
     "redact": ("redact", "Take secrets out of what is already recorded."),
+    "report": ("report", "Write what was asked, done, failed and spent in a week."),
     "restore": ("restore", "Write the transcripts of a session back to where Claude Code looks for them."),
     "review": ("review", "Review a session by rules, or by Claude itself: for the supervisor, or by hand."),
     "schema": ("schema", "Print the tables, views and columns of an archive with what they mean."),
