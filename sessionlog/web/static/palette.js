@@ -12,7 +12,7 @@ function made(name, attributes, ...children) {
 function build() {
   list = made("div", { id: "palette-list", role: "listbox", "aria-label": "Where to go" });
   field = made("input", {
-    type: "search", role: "combobox", "aria-expanded": "true", "aria-controls": "palette-list", autocomplete: "off",
+    type: "text", role: "combobox", "aria-expanded": "true", "aria-controls": "palette-list", autocomplete: "off",
     "aria-autocomplete": "list", "aria-label": "Go to", placeholder: "Go to a session, file, audit or page", spellcheck: "false",
   });
   palette = made("dialog", { id: "palette", "aria-label": "Go to" }, field, list);
