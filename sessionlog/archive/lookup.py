@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import closing
 from typing import Any, NamedTuple
 
-from sessionlog.archive import event
 from sessionlog.archive import place as projects
+from sessionlog.archive import rebuild
 from sessionlog.archive.place import Place
 from sessionlog.archive.read import connect
 from sessionlog.errors import SessionlogError
@@ -118,4 +118,4 @@ def events_around(connection: sqlite3.Connection, row: Row, count: int) -> list[
 
 def as_json(row: Row) -> Row:
     """An event for machines: what the archive knows, and the payload as it came."""
-    return {"id": row["id"], "at": row["at"], "event": row["event"], "via": row["via"], "payload": event.rebuild(row)}
+    return {"id": row["id"], "at": row["at"], "event": row["event"], "via": row["via"], "payload": rebuild.payload(row)}

@@ -75,14 +75,14 @@ CREATE TABLE events (
     hash TEXT,
     -- Random, and part of the hash: what `redact` or `prune` took out cannot be guessed by trying what fits the hash.
     salt TEXT,
-    -- What the tool does, whatever the agent calls it: the one answer to "which tools edit?".
+    -- What the tool does: the one answer to "which tools edit?". Tools of other agents are stored by Claude Code's names.
     action TEXT GENERATED ALWAYS AS (CASE
-        WHEN tool_name IN ('Bash', 'PowerShell', 'bash', 'shell', 'exec_command', 'run_shell_command') THEN 'run'
-        WHEN tool_name IN ('Edit', 'MultiEdit', 'NotebookEdit', 'apply_patch', 'edit', 'replace') THEN 'edit'
-        WHEN tool_name IN ('Write', 'write', 'write_file') THEN 'write'
-        WHEN tool_name IN ('Read', 'Grep', 'Glob', 'LS', 'read', 'read_file') THEN 'read'
-        WHEN tool_name IN ('WebFetch', 'WebSearch', 'webfetch', 'web_fetch', 'google_web_search') THEN 'fetch'
-        WHEN tool_name IN ('Agent', 'Task', 'agent', 'task', 'invoke_agent') THEN 'agent'
+        WHEN tool_name IN ('Bash', 'PowerShell') THEN 'run'
+        WHEN tool_name IN ('Edit', 'MultiEdit', 'NotebookEdit', 'apply_patch') THEN 'edit'
+        WHEN tool_name = 'Write' THEN 'write'
+        WHEN tool_name IN ('Read', 'Grep', 'Glob', 'LS') THEN 'read'
+        WHEN tool_name IN ('WebFetch', 'WebSearch') THEN 'fetch'
+        WHEN tool_name IN ('Agent', 'Task') THEN 'agent'
         WHEN tool_name IN ('AskUserQuestion', 'ExitPlanMode') THEN 'ask'
     END) VIRTUAL,
     -- How it ended: the one answer to "did it fail?". NULL for an event that is no end of anything.
@@ -111,7 +111,7 @@ CREATE INDEX events_agent_id ON events (agent_id) WHERE agent_id IS NOT NULL;
 CREATE TRIGGER events_keep_sessions AFTER INSERT ON events BEGIN
     INSERT INTO sessions (
         session_id, started_at, last_at, ended_at, end_reason, start_reason, model, cwd, transcript_path,
-        permission_mode, events, prompts, tool_calls, edits, failures, head_hash, last_event_id
+        permission_mode, events, prompts, tool_calls, edits, failures, head_hash, last_event_id, client
     ) VALUES (
         new.session_id, new.at, new.at,
         iif(new.event = 'SessionEnd', new.at, NULL),
@@ -125,7 +125,8 @@ CREATE TRIGGER events_keep_sessions AFTER INSERT ON events BEGIN
         ifnull(new.event = 'PostToolUse' AND new.action IN ('edit', 'write'), 0),
         new.outcome IS 'failed',
         new.hash,
-        new.id
+        new.id,
+        ifnull(iif(json_valid(new.envelope), json_extract(new.envelope, '$.client'), NULL), 'claude-code')
     ) ON CONFLICT (session_id) DO UPDATE SET
         last_at = max(last_at, excluded.last_at),
         -- A session that goes on after its end (--resume) is open again.
@@ -269,12 +270,12 @@ CREATE TABLE transcript_parts (
     thinking TEXT,
     -- As in events.
     action TEXT GENERATED ALWAYS AS (CASE
-        WHEN tool_name IN ('Bash', 'PowerShell', 'bash', 'shell', 'exec_command', 'run_shell_command') THEN 'run'
-        WHEN tool_name IN ('Edit', 'MultiEdit', 'NotebookEdit', 'apply_patch', 'edit', 'replace') THEN 'edit'
-        WHEN tool_name IN ('Write', 'write', 'write_file') THEN 'write'
-        WHEN tool_name IN ('Read', 'Grep', 'Glob', 'LS', 'read', 'read_file') THEN 'read'
-        WHEN tool_name IN ('WebFetch', 'WebSearch', 'webfetch', 'web_fetch', 'google_web_search') THEN 'fetch'
-        WHEN tool_name IN ('Agent', 'Task', 'agent', 'task', 'invoke_agent') THEN 'agent'
+        WHEN tool_name IN ('Bash', 'PowerShell') THEN 'run'
+        WHEN tool_name IN ('Edit', 'MultiEdit', 'NotebookEdit', 'apply_patch') THEN 'edit'
+        WHEN tool_name = 'Write' THEN 'write'
+        WHEN tool_name IN ('Read', 'Grep', 'Glob', 'LS') THEN 'read'
+        WHEN tool_name IN ('WebFetch', 'WebSearch') THEN 'fetch'
+        WHEN tool_name IN ('Agent', 'Task') THEN 'agent'
         WHEN tool_name IN ('AskUserQuestion', 'ExitPlanMode') THEN 'ask'
     END) VIRTUAL,
     outcome TEXT GENERATED ALWAYS AS (CASE
@@ -455,7 +456,7 @@ WITH
             first_value(id) OVER same_input AS input,
             sum(iif(event = 'PermissionRequest', -1, 1)) OVER same_input + (event = 'PermissionRequest') AS depth
         FROM events
-        WHERE event IN ('PreToolUse', 'PermissionRequest')
+        WHERE event IN ('PreToolUse', 'PermissionRequest') AND (event = 'PreToolUse' OR tool_use_id IS NULL)
             AND session_id IN (SELECT session_id FROM events WHERE event = 'PermissionRequest')
         WINDOW same_input AS (
             PARTITION BY
@@ -479,7 +480,8 @@ WITH
             FROM numbered WINDOW same_number AS (PARTITION BY session_id, input, closed, number)
         ) WHERE asks
         UNION ALL
-        SELECT id, session_id, tool_use_id FROM events WHERE event = 'PermissionDenied'
+        SELECT id, session_id, tool_use_id FROM events
+        WHERE event = 'PermissionDenied' OR (event = 'PermissionRequest' AND tool_use_id IS NOT NULL)
     )
 SELECT
     asked.id, question.session_id, asked.at, asked.agent_id, asked.tool_name, asked.command, asked.file_path,
