@@ -13,6 +13,7 @@ This runs in the hook: the standard library's modules are dear here.
 """
 
 from sessionlog.archive.agent_event import WITHOUT_ID
+from sessionlog.archive.append import LOCK_WAIT
 from sessionlog.archive.translation import Translation, restore
 
 TYPE_CHECKING = False
@@ -26,6 +27,19 @@ def table(client: str) -> "Any":
     if not name.isidentifier():
         raise ImportError(f"{client!r} is no agent")
     return __import__(f"sessionlog.agents.{name}.hook_table", fromlist=["EVENTS"])
+
+
+def for_hook(client: str, payload: "dict[str, Any]", event: str | None) -> "tuple[dict[str, Any], str, float] | None":
+    """Translate an event, in place; returns its envelope, where the project is named, and how long to wait for a lock.
+
+    None if the event is not to be recorded.
+    """
+    translation = translate(client, payload, event)
+    if translation is None:
+        return None
+    names = table(client)
+    wait = names.LOCK_WAIT.get(payload.get("hook_event_name"), LOCK_WAIT)
+    return translation.envelope, names.PROJECT_VARIABLE, wait
 
 
 def translate(client: str, payload: "dict[str, Any]", event: str | None) -> "Translation | None":

@@ -82,18 +82,26 @@ def record(data: bytes, event: str | None, via: str, client: str = "") -> tuple[
         return 1, f"not an event: {error}{_keep(data)}"
     if suspects:
         payload = rules.clean(payload, suspects)
+    envelope, variable, lock_wait = None, "CLAUDE_PROJECT_DIR", append.LOCK_WAIT
     if client or (getenv("COPILOT_CLI") and "timestamp" in payload):  # Copilot runs Claude Code's hooks, too
-        from sessionlog.record import other_agents
+        from sessionlog.agents import translate
 
-        return other_agents.record(payload, at_ms, event, via, client or "copilot")
-    place = projects.place(projects.of_environment(working_directory(payload), enter))
-    message = store(place, (at_ms, via, event, getenv("CLAUDE_CODE_SESSION_ID") or None, payload, None))
+        client = client or "copilot"
+        translated = translate.for_hook(client, payload, event)
+        if translated is None:
+            return 0, ""  # noise
+        envelope, variable, lock_wait = translated
+    place = projects.place(projects.of_environment(working_directory(payload), _enter, variable))
+    session_id = None if client else getenv("CLAUDE_CODE_SESSION_ID") or None
+    message = _store(place, (at_ms, via, event, session_id, payload, envelope), lock_wait)
     name = payload.get("hook_event_name") or event
     if name in FOLLOWED:
         from sessionlog.record import spawn_import
 
-        spawn_import.start(place, payload.get("session_id"), payload.get("transcript_path"))
-    elif name == "SessionStart" and projects.unreported(place.home):
+        of_agent = client and payload.get("agent_transcript_path")
+        owner, path = ("agent_id", of_agent) if of_agent else ("session_id", payload.get("transcript_path"))
+        spawn_import.start(place, payload.get(owner), path, client or "claude-code")
+    elif name == "SessionStart" and not client and projects.unreported(place.home):
         from sessionlog.archive import unreported
 
         return 1, unreported.take(place.home)
@@ -117,7 +125,7 @@ def parse(data: bytes) -> "dict[str, Any]":
     return payload
 
 
-def store(place: "Place", entry: "Entry", lock_wait: float = append.LOCK_WAIT) -> str:
+def _store(place: "Place", entry: "Entry", lock_wait: float) -> str:
     """To the database; when that fails, or others wait before it, to the spool. Returns what to report."""
     at_ms, via, event, session_id, payload, envelope = entry
     if projects.waiting_spools(place):
@@ -150,7 +158,7 @@ def working_directory(payload: "dict[str, Any]") -> str:
         return projects.user_home()
 
 
-def enter(folder: str) -> str:
+def _enter(folder: str) -> str:
     """The canonical path of a folder: the kernel says it for a working directory, and os.path costs 1.4 ms."""
     try:
         os.chdir(folder)
