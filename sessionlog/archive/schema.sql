@@ -218,7 +218,8 @@ CREATE TABLE transcripts (
     file_size INTEGER NOT NULL DEFAULT 0,
     file_mtime_ns INTEGER NOT NULL DEFAULT 0,  -- Its time when it was last read, in nanoseconds since 1970.
     first_import_at TEXT NOT NULL,  -- When it was first archived (UTC).
-    last_import_at TEXT NOT NULL  -- When something of it was last archived (UTC).
+    last_import_at TEXT NOT NULL,  -- When something of it was last archived (UTC).
+    client TEXT NOT NULL DEFAULT 'claude-code'  -- The agent that wrote it.
 ) STRICT;
 
 CREATE UNIQUE INDEX transcripts_file ON transcripts (file, generation);

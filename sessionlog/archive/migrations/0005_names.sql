@@ -30,6 +30,7 @@ ALTER TABLE sessions RENAME COLUMN source TO start_reason;
 ALTER TABLE sessions RENAME COLUMN chain TO head_hash;
 ALTER TABLE sessions RENAME COLUMN last_event TO last_event_id;
 ALTER TABLE sessions ADD COLUMN client TEXT NOT NULL DEFAULT 'claude-code';
+ALTER TABLE transcripts ADD COLUMN client TEXT NOT NULL DEFAULT 'claude-code';
 ALTER TABLE chain_notes ADD COLUMN format_1_until INTEGER;
 
 ALTER TABLE messages RENAME TO transcript_parts;
