@@ -51,6 +51,12 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 
 
+def load_command(name: str) -> click.Command:
+    """Import a command."""
+    command: click.Command = importlib.import_module(f"sessionlog.cli.{COMMANDS[name][0]}").command
+    return command
+
+
 class LazyGroup(click.Group):
     """Imports a command's module when the command is asked for, so that one command never pays for another."""
 
@@ -60,9 +66,7 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"sessionlog.cli.{COMMANDS[cmd_name][0]}")
-        command: click.Command = module.command
-        return command
+        return load_command(cmd_name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -100,7 +104,7 @@ def cli(ctx: click.Context, debug: bool) -> None:
         if not terminal.is_interactive():
             click.echo(ctx.get_help())
             ctx.exit(0)
-        ctx.invoke(cli.get_command(ctx, "pick"))
+        ctx.invoke(load_command("pick"))
 
 
 # As shells report a command that Ctrl+C ended.
