@@ -377,14 +377,14 @@ SLOW = [
 
 @pytest.mark.parametrize("piece", SLOW, ids=lambda piece: piece[:16].strip())
 def test_no_text_takes_forever(tmp_path: Path, piece: str) -> None:
-    """A megabyte made to be slow: in the time that a square would take, the process would be ended."""
+    """A text made to be slow: in the time that a square would take, the process would be ended."""
     code = (
         f"import sys; sys.path.insert(0, {str(ROOT)!r}); from sessionlog.redact import built_in; from sessionlog.redact import rules as redact\n"
         f"rules = redact.Rules({str(tmp_path)!r}); piece = sys.stdin.read()\n"
-        "for text in (piece * (1_000_000 // len(piece)), piece + 'a1' * 500_000):\n"
+        "for text in (piece * (300_000 // len(piece)), piece + 'a1' * 150_000):\n"
         "    rules.suspects(text.encode()); rules.clean_text(text, built_in.BUILT_IN)"
     )
-    subprocess.run([sys.executable, "-c", code], input=piece, text=True, check=True, timeout=120)
+    subprocess.run([sys.executable, "-c", code], input=piece, text=True, check=True, timeout=40)
 
 
 def test_every_name_is_sought() -> None:
