@@ -109,7 +109,7 @@ def test_the_outline_and_the_map_follow(address: str, visit: Open) -> None:
     # The marked line is in sight.
     in_sight = "(() => { const box = document.getElementById('outline').getBoundingClientRect();" + (
         "const own = document.querySelector('#outline li.here').getBoundingClientRect();"
-        "return own.top >= box.top && own.bottom <= box.bottom })()"
+        "return own.top > box.top - 2 && own.bottom < box.bottom + 2 })()"
     )
     until(page, in_sight)
     you = page.locator("#you")

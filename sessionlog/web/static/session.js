@@ -197,6 +197,7 @@ async function step(direction) {
     next = beyond("[data-item]", direction);
   }
   if (!next) return;
+  hold(null);
   focus(next);
   const { top, bottom } = next.getBoundingClientRect();
   if (top < 140 || bottom > innerHeight - 20) next.scrollIntoView({ block: bottom - top > innerHeight / 2 ? "start" : "nearest", behavior: "instant" });

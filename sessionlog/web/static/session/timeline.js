@@ -34,8 +34,9 @@ let held = null;
 export function hold(element) {
   held = element;
 }
-for (const kind of ["wheel", "touchmove", "keydown", "pointerdown"]) {
-  addEventListener(kind, () => { held = null; }, { passive: true, capture: true });
+const SCROLLING = ["ArrowUp", "ArrowDown", "PageUp", "PageDown", "Home", "End", " "];
+for (const kind of ["wheel", "touchmove", "pointerdown", "keydown"]) {
+  addEventListener(kind, (event) => { if (kind !== "keydown" || SCROLLING.includes(event.key)) held = null; }, { passive: true, capture: true });
 }
 
 export const heldBlock = () => (held?.isConnected ? held.closest(".block") : null);
