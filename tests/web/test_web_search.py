@@ -135,6 +135,7 @@ def test_a_hit_explains_itself(place: Place, serve: Serve, visit: Open) -> None:
 def test_facets_are_in_peoples_words_and_one_line_on_a_phone(place: Place, serve: Serve, visit: Open) -> None:
     store(place, *(bash(f"make word{number}") for number in range(40)), event("UserPromptSubmit", prompt="make it so"))
     page = visit(f"{serve('--all')}-/search?q=make", phone=True)
+    expect(page.locator(".behind")).to_have_count(0)
     expect(page.locator("[data-facet=event] li").first).to_be_hidden()
     first = page.locator(".hit").first.bounding_box()
     assert first and first["y"] < 500, first

@@ -54,6 +54,12 @@ _EVER = """
         sum(failures) AS failures, sum(tokens) AS tokens, sum(cost_usd) AS cost_usd
     FROM sessions
 """
+_UNPRICED = """
+    SELECT EXISTS (
+        SELECT 1 FROM usage LEFT JOIN archive.model_prices AS price ON price.model = usage.model
+        WHERE price.model IS NULL AND output_tokens
+    ) AS found
+"""
 _TOOLS = """
     SELECT
         tool AS key, count(DISTINCT session) AS sessions, sum(tools) AS tools, sum(failures) AS failures,
@@ -181,6 +187,8 @@ def ever(counted: Counted) -> Row:
     row = _gathered(counted, _EVER)[""]
     return {name: row.get(name, 0) for name in ("sessions", "prompts", "tools", "edits", "failures", "tokens")} | {
         "cost_usd": row.get("cost_usd"),
+        # Whether tokens of models without a price are missing in it.
+        "unpriced": sum(connection.execute(_UNPRICED).fetchone()["found"] for _, connection in counted.connections),
         "last_at": max((at for _, connection in counted.connections for at in _last_at(connection)), default=None),
     }
 

@@ -15,6 +15,9 @@ addEventListener("pageshow", () => {
 });
 
 // On a phone the hits come first: filters are a line that opens.
-if (matchMedia("(max-width: 760px)").matches) {
+function fold() {
+  if (!matchMedia("(max-width: 760px)").matches) return;
   for (const facet of document.querySelectorAll("#facets details")) facet.open = false;
 }
+fold();
+document.addEventListener("replaced", fold); // by later.js
