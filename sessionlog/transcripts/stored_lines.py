@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from typing import Any
 
+from sessionlog.agents import transcripts
 from sessionlog.transcripts import chunks
 
 
@@ -20,7 +21,8 @@ class Lines:
     def block(self, message_id: int) -> tuple[dict[str, Any] | None, Any]:
         """The tool_use or tool_result block that a message is, and the result as the client structured it."""
         found = self._connection.execute(
-            "SELECT m.line, m.tool_use_id, c.transcript_id, c.sequence, c.first_line FROM transcript_parts AS m "
+            "SELECT m.line, m.session_id, m.tool_use_id, t.client, c.transcript_id, c.sequence, c.first_line "
+            "FROM transcript_parts AS m JOIN transcripts AS t ON t.id = m.transcript_id "
             "JOIN transcript_chunks AS c ON c.transcript_id = m.transcript_id "
             "AND m.line >= c.first_line AND m.line < c.first_line + c.lines "
             "WHERE m.id = ? LIMIT 1",
@@ -31,11 +33,17 @@ class Lines:
         lines = self._lines(found["transcript_id"], found["sequence"])
         try:
             entry = chunks.parse(lines[found["line"] - found["first_line"]])
-            blocks = entry["message"]["content"]
-        except (ValueError, LookupError, TypeError):
+            blocks = [
+                block
+                for translated in transcripts.entries(found["client"], entry, found["session_id"])
+                for block in translated["message"]["content"]
+            ]
+        except (ValueError, LookupError, TypeError, AttributeError):
             return None, None
-        for block in blocks if isinstance(blocks, list) else ():
-            if isinstance(block, dict) and found["tool_use_id"] in (block.get("id"), block.get("tool_use_id")):
+        # The archive adds a number to ids that end with a dot.
+        wanted = (found["tool_use_id"], found["tool_use_id"].partition(".")[0] + ".")
+        for block in blocks:
+            if isinstance(block, dict) and (block.get("id") in wanted or block.get("tool_use_id") in wanted):
                 # A line with several results has one structured result; whose it is cannot be told.
                 alone = len(blocks) == 1 and isinstance(entry.get("toolUseResult"), (dict, list))
                 return block, entry["toolUseResult"] if alone else None
