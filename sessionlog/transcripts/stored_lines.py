@@ -6,6 +6,7 @@ import sqlite3
 from typing import Any
 
 from sessionlog.agents import transcripts
+from sessionlog.agents.registry import CLAUDE_CODE
 from sessionlog.transcripts import chunks
 
 
@@ -18,8 +19,28 @@ class Lines:
         self._connection = connection
         self._chunks: dict[tuple[int, int], list[bytes]] = {}
 
+    def content(self, message_id: int) -> Any:
+        """What the message of the line holds: a text or a list of blocks; None if its bytes were pruned."""
+        entry, _ = self._entry(message_id)
+        message = entry.get("message") if isinstance(entry, dict) else None
+        return message.get("content") if isinstance(message, dict) else None
+
     def block(self, message_id: int) -> tuple[dict[str, Any] | None, Any]:
         """The tool_use or tool_result block that a message is, and the result as the client structured it."""
+        entry, tool_use_id = self._entry(message_id)
+        try:
+            blocks = entry["message"]["content"]
+        except (LookupError, TypeError):
+            return None, None
+        for block in blocks if isinstance(blocks, list) else ():
+            if isinstance(block, dict) and tool_use_id in (block.get("id"), block.get("tool_use_id")):
+                # A line with several results has one structured result; whose it is cannot be told.
+                alone = len(blocks) == 1 and isinstance(entry.get("toolUseResult"), (dict, list))
+                return block, entry["toolUseResult"] if alone else None
+        return None, None
+
+    def _entry(self, message_id: int) -> tuple[Any, str | None]:
+        """The line that a part is from, and the part's tool_use_id."""
         found = self._connection.execute(
             "SELECT m.line, m.session_id, m.tool_use_id, t.client, c.transcript_id, c.sequence, c.first_line "
             "FROM transcript_parts AS m JOIN transcripts AS t ON t.id = m.transcript_id "
@@ -32,22 +53,15 @@ class Lines:
             return None, None
         lines = self._lines(found["transcript_id"], found["sequence"])
         try:
-            entry = chunks.parse(lines[found["line"] - found["first_line"]])
-            blocks = [
-                block
-                for translated in transcripts.entries(found["client"], entry, found["session_id"])
-                for block in translated["message"]["content"]
-            ]
+            entry, call = chunks.parse(lines[found["line"] - found["first_line"]]), found["tool_use_id"]
+            if found["client"] != CLAUDE_CODE:
+                translated = transcripts.entries(found["client"], entry, found["session_id"])
+                entry = {"message": {"content": [block for one in translated for block in one["message"]["content"]]}}
+                if call and "." in call:  # the archive added a number
+                    call = call.partition(".")[0] + "."
+            return entry, call
         except (ValueError, LookupError, TypeError, AttributeError):
             return None, None
-        # The archive adds a number to ids that end with a dot.
-        wanted = (found["tool_use_id"], found["tool_use_id"].partition(".")[0] + ".")
-        for block in blocks:
-            if isinstance(block, dict) and (block.get("id") in wanted or block.get("tool_use_id") in wanted):
-                # A line with several results has one structured result; whose it is cannot be told.
-                alone = len(blocks) == 1 and isinstance(entry.get("toolUseResult"), (dict, list))
-                return block, entry["toolUseResult"] if alone else None
-        return None, None
 
     def _lines(self, transcript_id: int, sequence: int) -> list[bytes]:
         key = (transcript_id, sequence)
