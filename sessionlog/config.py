@@ -17,8 +17,8 @@ MAY_WRITE, MAY_ENTER = 0o022, 0o011
 def read(home: str, name: str = "config.json") -> "tuple[bytes, str]":
     """What stands in the file, and why it does not count; both are empty where there is none.
 
-    It can turn redaction off, so nothing counts that another user could have written: $SESSIONLOG_HOME may name a
-    folder that others share.
+    It can turn redaction off, or on for everything, so nothing counts that another user could have written:
+    $SESSIONLOG_HOME may name a folder that others share.
     """
     path = f"{home}/{name}"
     try:
