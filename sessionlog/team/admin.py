@@ -9,9 +9,11 @@ from sessionlog.agents.claude_code import prices
 from sessionlog.errors import SessionlogError
 
 if TYPE_CHECKING:
+    from typing import TypeAlias
+
     import psycopg
 
-    Connection = psycopg.Connection[Any]
+    Connection: TypeAlias = psycopg.Connection[Any]
 
 FOLDER = Path(__file__).parent / "postgres"
 SCRIPTS = ("team.sql", "functions.sql", "tables.sql", "rights.sql", "views.sql")
@@ -88,11 +90,11 @@ def reader(connection: Connection, role: str, team: str | None, revoke: bool = F
 
 def hold(connection: Connection, developer: str, archive: int | None, release: bool) -> int:
     """Put archives of a developer on legal hold, or release them; returns how many."""
-    done = connection.execute(
+    done: Any = connection.execute(
         "UPDATE archives SET hold = %s WHERE developer = %s AND (%s::int IS NULL OR archive = %s)",
         (not release, developer, archive, archive),
     )
-    return done.rowcount
+    return int(done.rowcount)
 
 
 def retain(connection: Connection, before: str, dry_run: bool) -> dict[str, int]:

@@ -10,9 +10,11 @@ from sessionlog.archive import describe
 from sessionlog.team.tables import BITS, TABLES
 
 if TYPE_CHECKING:
+    from typing import TypeAlias
+
     import psycopg
 
-    Connection = psycopg.Connection[Any]
+    Connection: TypeAlias = psycopg.Connection[Any]
 
 Row = dict[str, Any]
 

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from sessionlog.archive import event
+from sessionlog.archive import event, rebuild
 from sessionlog.ask.search import index
 from sessionlog.errors import SessionlogError
 from sessionlog.fastlib import encode_json
@@ -130,7 +130,7 @@ class Shipment:
         if not self.rules.suspects(data):
             return
         try:
-            before, payload = event.rebuild(row), event.rebuild(row)
+            before, payload = rebuild.payload(row), rebuild.payload(row)
         except (ValueError, TypeError, KeyError, AttributeError):
             return  # another program wrote the row
         suspects = self.rules.suspects(encode_json(payload).encode("utf-8", "surrogatepass"))

@@ -18,7 +18,14 @@ import psycopg
 
 OWNER = "owner"
 # Nothing has to survive a crash of the machine.
-FAST = ("jit=off", "fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_connections=40", "shared_buffers=64MB")
+FAST = (
+    "jit=off",
+    "fsync=off",
+    "synchronous_commit=off",
+    "full_page_writes=off",
+    "max_connections=40",
+    "shared_buffers=64MB",
+)
 
 
 def debian() -> Path | None:

@@ -62,7 +62,7 @@ CREATE TABLE events (
     "envelope" text COLLATE "C",
     "hash" text COLLATE "C",
     "salt" text COLLATE "C",
-    "action" text COLLATE "C" GENERATED ALWAYS AS (CASE WHEN tool_name IN ('Bash', 'PowerShell', 'bash', 'shell', 'exec_command', 'run_shell_command') THEN 'run' WHEN tool_name IN ('Edit', 'MultiEdit', 'NotebookEdit', 'apply_patch', 'edit', 'replace') THEN 'edit' WHEN tool_name IN ('Write', 'write', 'write_file') THEN 'write' WHEN tool_name IN ('Read', 'Grep', 'Glob', 'LS', 'read', 'read_file') THEN 'read' WHEN tool_name IN ('WebFetch', 'WebSearch', 'webfetch', 'web_fetch', 'google_web_search') THEN 'fetch' WHEN tool_name IN ('Agent', 'Task', 'agent', 'task', 'invoke_agent') THEN 'agent' WHEN tool_name IN ('AskUserQuestion', 'ExitPlanMode') THEN 'ask' END) STORED,
+    "action" text COLLATE "C" GENERATED ALWAYS AS (CASE WHEN tool_name IN ('Bash', 'PowerShell') THEN 'run' WHEN tool_name IN ('Edit', 'MultiEdit', 'NotebookEdit', 'apply_patch') THEN 'edit' WHEN tool_name = 'Write' THEN 'write' WHEN tool_name IN ('Read', 'Grep', 'Glob', 'LS') THEN 'read' WHEN tool_name IN ('WebFetch', 'WebSearch') THEN 'fetch' WHEN tool_name IN ('Agent', 'Task') THEN 'agent' WHEN tool_name IN ('AskUserQuestion', 'ExitPlanMode') THEN 'ask' END) STORED,
     "outcome" text COLLATE "C" GENERATED ALWAYS AS (CASE event WHEN 'PostToolUse' THEN 'ok' WHEN 'PostToolUseFailure' THEN 'failed' WHEN 'StopFailure' THEN 'failed' WHEN 'PermissionDenied' THEN 'denied' END) STORED,
     PRIMARY KEY (session_id, id, at)
 ) PARTITION BY RANGE (at);
@@ -91,6 +91,7 @@ CREATE TABLE transcripts (
     "file_mtime_ns" bigint NOT NULL DEFAULT 0,
     "first_import_at" text COLLATE "C" NOT NULL,
     "last_import_at" text COLLATE "C" NOT NULL,
+    "client" text COLLATE "C" NOT NULL DEFAULT 'claude-code',
     PRIMARY KEY (id),
     FOREIGN KEY (archive, developer) REFERENCES archives (archive, developer)
 );
@@ -141,7 +142,7 @@ CREATE TABLE transcript_parts (
     "git_branch" text COLLATE "C",
     "text" text COLLATE "C",
     "thinking" text COLLATE "C",
-    "action" text COLLATE "C" GENERATED ALWAYS AS (CASE WHEN tool_name IN ('Bash', 'PowerShell', 'bash', 'shell', 'exec_command', 'run_shell_command') THEN 'run' WHEN tool_name IN ('Edit', 'MultiEdit', 'NotebookEdit', 'apply_patch', 'edit', 'replace') THEN 'edit' WHEN tool_name IN ('Write', 'write', 'write_file') THEN 'write' WHEN tool_name IN ('Read', 'Grep', 'Glob', 'LS', 'read', 'read_file') THEN 'read' WHEN tool_name IN ('WebFetch', 'WebSearch', 'webfetch', 'web_fetch', 'google_web_search') THEN 'fetch' WHEN tool_name IN ('Agent', 'Task', 'agent', 'task', 'invoke_agent') THEN 'agent' WHEN tool_name IN ('AskUserQuestion', 'ExitPlanMode') THEN 'ask' END) STORED,
+    "action" text COLLATE "C" GENERATED ALWAYS AS (CASE WHEN tool_name IN ('Bash', 'PowerShell') THEN 'run' WHEN tool_name IN ('Edit', 'MultiEdit', 'NotebookEdit', 'apply_patch') THEN 'edit' WHEN tool_name = 'Write' THEN 'write' WHEN tool_name IN ('Read', 'Grep', 'Glob', 'LS') THEN 'read' WHEN tool_name IN ('WebFetch', 'WebSearch') THEN 'fetch' WHEN tool_name IN ('Agent', 'Task') THEN 'agent' WHEN tool_name IN ('AskUserQuestion', 'ExitPlanMode') THEN 'ask' END) STORED,
     "outcome" text COLLATE "C" GENERATED ALWAYS AS (CASE WHEN kind = 'tool_result' THEN CASE WHEN is_error THEN 'failed' ELSE 'ok' END WHEN kind = 'api_error' AND type = 'assistant' THEN 'failed' END) STORED,
     PRIMARY KEY (session_id, id),
     FOREIGN KEY (session_id, archive) REFERENCES sessions (session_id, archive)

@@ -180,6 +180,9 @@ WITH step AS (
   FROM events
   WHERE
     event IN ('PreToolUse', 'PermissionRequest')
+    AND (
+      event = 'PreToolUse' OR tool_use_id IS NULL
+    )
     AND session_id IN (
       SELECT
         session_id
@@ -233,6 +236,9 @@ WITH step AS (
   FROM events
   WHERE
     event = 'PermissionDenied'
+    OR (
+      event = 'PermissionRequest' AND NOT tool_use_id IS NULL
+    )
 )
 SELECT
   asked.id,
