@@ -89,7 +89,7 @@ def test_no_hook_and_no_importer_connects(home: Path, project: Path, place: proj
     path = made.recorded(home) / f"{made.SESSION}.jsonl"
     (stamp := home / "stamp").touch()
     importer = ROOT / "sessionlog" / "record" / "import_child.py"
-    done = guarded(importer, place.home, place.project, place.db, str(path), str(stamp))
+    done = guarded(importer, place.home, place.project, place.db, str(path), str(stamp), "claude-code")
     assert done.returncode == 0, done.stderr
     assert rows(place, "SELECT * FROM transcript_parts LIMIT 1")
     assert not log.exists(), log.read_text()
