@@ -93,9 +93,11 @@ def run(place: Place, sources: list[str]) -> list[Summary]:
 def _merge(place: Place, source: str) -> Summary:
     summary: Summary = Counter()
     with _folder_beside(place) as folder, closing(batches.open_archive(place)) as connection:
-        copy = _prepared_copy(source, folder, place.home, pruned.read(connection))
+        copy = _prepared_copy(source, folder, place.home)
         connection.execute("ATTACH ? AS other", (copy,))
         _refuse_other_tables(connection, source)
+        with closing(sqlite3.connect(copy)) as other, other:
+            prune_memory.keep_out(other, pruned.read(connection))
         sessions = [row[0] for row in connection.execute("SELECT session_id FROM other.sessions").fetchall()]
         batches.in_turns(connection, _steps(connection, sessions, summary))
         connection.execute("DETACH other")
@@ -117,8 +119,8 @@ def _copy(db: str, target: str) -> None:
     backup.copy(db, target)
 
 
-def _prepared_copy(source: str, folder: str, home: str, limits: pruned.Limits) -> str:
-    """A copy of the archive, brought up to date, without what the rules of this machine take out, or was pruned here.
+def _prepared_copy(source: str, folder: str, home: str) -> str:
+    """A copy of the archive, brought up to date, and without what the rules of this machine take out.
 
     The rules may be newer than those of the other machine, or it may have had none. The copy is cleaned, and not what
     has come in: nothing of it is written here for even a moment.
@@ -138,8 +140,7 @@ def _prepared_copy(source: str, folder: str, home: str, limits: pruned.Limits) -
             raise SessionlogError(f"{source} was written by a newer sessionlog; upgrade sessionlog to merge it")
         if not sound:
             raise SessionlogError(f"{source} is damaged; `sqlite3 FILE .recover` saves what can be read")
-        with closing(append.open_for_writing(Place(folder, "", copy))) as connection:
-            prune_memory.keep_out(connection, limits)
+        append.open_for_writing(Place(folder, "", copy)).close()
         redact.clean_copy(Place(folder, "", copy), redact.GivenRules(home))
     except sqlite3.DatabaseError as error:
         raise SessionlogError(f"{source} cannot be read: {error}") from error

@@ -76,16 +76,16 @@ def _is_whole(connection: sqlite3.Connection, known: store.Known) -> bool:
 
 def keep_out(copy: sqlite3.Connection, limits: pruned.Limits) -> None:
     """Take out of a copy of another archive what was pruned in the one that it is to be merged into."""
-    cursor = copy.cursor()
-    present = {session_id for (session_id,) in cursor.execute("SELECT session_id FROM sessions")}
+    if not limits:
+        return
+    present = {session_id for (session_id,) in copy.execute("SELECT session_id FROM sessions").fetchall()}
     for session_id in present & limits.keys():
         _keep_out_session(copy, session_id, limits[session_id])
-    if limits:
-        for transcript_id, kind, session_id, mtime in cursor.execute(
-            "SELECT id, kind, session_id, file_mtime_ns FROM transcripts"
-        ).fetchall():
-            if session_id in limits or kind == transcript_files.HISTORY:
-                _keep_out_lines(copy, transcript_id, kind, session_id or "", mtime, limits)
+    for transcript_id, kind, session_id, mtime in copy.execute(
+        "SELECT id, kind, session_id, file_mtime_ns FROM transcripts"
+    ).fetchall():
+        if session_id in limits or kind == transcript_files.HISTORY:
+            _keep_out_lines(copy, transcript_id, kind, session_id or "", mtime, limits)
 
 
 def _keep_out_session(copy: sqlite3.Connection, session_id: str, limit: pruned.Limit) -> None:

@@ -394,7 +394,7 @@ def test_odd_data_breaks_no_question(place: projects.Place) -> None:
                         (name, tool, *[data] * len(columns)),
                     )
             connection.execute(
-                "INSERT INTO transcripts VALUES (NULL, ?, '', '', 'odd', NULL, 2, 0, 0, 0, 0, 0, '', '')",
+                "INSERT INTO transcripts VALUES (NULL, ?, '', '', 'odd', NULL, 2, 0, 0, 0, 0, 0, '', '', 0)",
                 (repr(value)[:40],),
             )
             for tool in ("Bash", "Write", None):
