@@ -10,8 +10,8 @@ from contextlib import closing
 from typing import Any, NamedTuple
 
 from sessionlog import times
-from sessionlog.archive import event, read
 from sessionlog.archive import place as projects
+from sessionlog.archive import read, rebuild
 from sessionlog.archive.place import Place
 from sessionlog.archive.read import connect
 from sessionlog.errors import SessionlogError
@@ -181,4 +181,4 @@ def events_around(connection: sqlite3.Connection, row: Row, count: int) -> list[
 
 def as_json(row: Row) -> Row:
     """An event for machines: what the archive knows, and the payload as it came."""
-    return {"id": row["id"], "at": row["at"], "event": row["event"], "via": row["via"], "payload": event.rebuild(row)}
+    return {"id": row["id"], "at": row["at"], "event": row["event"], "via": row["via"], "payload": rebuild.payload(row)}

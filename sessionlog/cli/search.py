@@ -12,8 +12,7 @@ from typing import Any
 
 import click
 
-from sessionlog.archive import lookup, read
-from sessionlog.archive.event import rebuild
+from sessionlog.archive import lookup, read, rebuild
 from sessionlog.archive.place import Place
 from sessionlog.ask.search import find as search
 from sessionlog.cli import event_line, terminal
@@ -179,4 +178,4 @@ def _as_json(hit: search.Hit) -> dict[str, Any]:
         "field": hit.field,
         "snippet": hit.snippet,
     }
-    return common | ({"message": row} if hit.is_message else {"event": row["event"], "payload": rebuild(row)})
+    return common | ({"message": row} if hit.is_message else {"event": row["event"], "payload": rebuild.payload(row)})

@@ -30,7 +30,7 @@ TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tok
 ACTIVITY = ("sessions", "prompts", "tools", "failures", "files", "tokens", "cost")
 # The columns of each table, and what its bars measure.
 SHOWN = {
-    "day": (ACTIVITY, "tools"),
+    **dict.fromkeys(("day", "week", "month", "branch", "client"), (ACTIVITY, "tools")),
     "project": (ACTIVITY, "tools"),
     "model": (("sessions", "answers", "input", "output", "cached", "cost"), "output_tokens"),
     "tool": (("sessions", "tools", "failures", "time"), "tools"),
@@ -41,7 +41,12 @@ NARROWEST_LABEL = 12
 HEADINGS = {"tools": "calls", "failures": "failed"}
 
 
-@example("sessionlog stats", "sessionlog stats --since 7d --by tool", "sessionlog stats --all --by project --json")
+@example(
+    "sessionlog stats",
+    "sessionlog stats --since 7d --by tool",
+    "sessionlog stats --since 365d --by month",
+    "sessionlog stats --all --by project --json",
+)
 @click.command()
 @click.option("--since", type=When(), default="30d", show_default=True, help="From when on: 24h, 7d, a date.")
 @click.option("--by", type=click.Choice(list(stats.BY)), help="Only this table, with all its rows.")

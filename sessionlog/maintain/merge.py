@@ -72,7 +72,7 @@ ON CONFLICT (session_id) DO UPDATE SET
 
 _TRANSCRIPT = (
     *("name", "kind", "session_id", "agent_id", "bytes", "lines", "replacements", "file_size", "file_mtime_ns"),
-    *("first_import_at", "last_import_at", "pruned_bytes"),
+    *("first_import_at", "last_import_at", "pruned_bytes", "client"),
 )
 
 

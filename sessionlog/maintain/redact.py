@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 from sessionlog.agents.claude_code import transcript_files
 from sessionlog.agents.claude_code.transcript_lines import Reader
-from sessionlog.archive import chain, event, files, sidecar, spool
+from sessionlog.archive import chain, event, files, rebuild, sidecar, spool
 from sessionlog.archive import place as projects
 from sessionlog.archive.locks import open_private, wait_for_lock
 from sessionlog.archive.place import Place
 from sessionlog.errors import SessionlogError
-from sessionlog.fastlib import encode_json
+from sessionlog.fastlib import encode_json, parse_json
 from sessionlog.maintain import batches
 from sessionlog.redact import remembered, stream
 from sessionlog.redact.rules import Detector, Rules
@@ -249,14 +249,20 @@ def _clean_row(table: str, row: dict[str, Any], rules: GivenRules) -> dict[str, 
 def _clean_event(row: dict[str, Any], rules: GivenRules) -> dict[str, Any] | None:
     """As the hook would have: the payload is put together, cleaned, and taken apart again."""
     try:
-        before, payload = event.rebuild(row), event.rebuild(row)
-        payload = rules.clean(payload, rules.suspects(encode_json(payload).encode("utf-8", "surrogatepass")))
-        if payload == before:
+        before, whole = ([rebuild.payload({**row, "envelope": None}), _envelope(row)] for _ in range(2))
+        payload, envelope = rules.clean(whole, rules.suspects(encode_json(whole).encode("utf-8", "surrogatepass")))
+        if [payload, envelope] == before:
             return row
         record = event.normalise(payload, at_ms=0, via=row["via"], event=row["event"], session_id=row["session_id"])
+        if envelope is not None:
+            record["envelope"] = encode_json(envelope)
     except (ValueError, TypeError, KeyError, AttributeError):  # written by another hand: column by column, then
         return None
     return {**row, **record, "at": row["at"]}
+
+
+def _envelope(row: dict[str, Any]) -> Any:
+    return parse_json(row["envelope"]) if row["envelope"] else None
 
 
 def _sweep_chunks(

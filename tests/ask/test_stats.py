@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,15 @@ def worked(place: projects.Place) -> projects.Place:
 def shown(*arguments: str) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = json.loads(printed("stats", *EVER, "--json", *arguments))
     return rows
+
+
+def test_by_week_month_branch_and_client(worked: projects.Place) -> None:
+    for by in ("week", "month", "branch", "client"):
+        rows = shown("--by", by)
+        assert sum(row["tools"] for row in rows) == 6 and all(set(row) >= {by, "sessions", "cost_usd"} for row in rows)
+        assert printed("stats", *EVER, "--by", by)
+    assert [row["client"] for row in shown("--by", "client")] == ["claude-code"]
+    assert all(date.fromisoformat(row["week"]).isoweekday() == 1 for row in shown("--by", "week"))
 
 
 def test_by_day_of_this_clock(worked: projects.Place) -> None:
