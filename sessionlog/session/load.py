@@ -158,6 +158,9 @@ def _load_call(connection: sqlite3.Connection, session_id: str, lines: Lines, it
     ).fetchall()
     agent_id = next((row["agent_id"] for row in (*events, *parts) if row["agent_id"]), None)
     call = call_of_events(events) if events else _call_of_parts(lines, parts)
+    failed = next((part for part in parts if part["outcome"] == "failed"), None)
+    if failed and call.outcome == "ok":  # Codex tells hooks no exit codes
+        call = call._replace(outcome="failed", error=failed["text"] or "failed")
     names = [f"e{row['id']}" for row in events] + [f"m{row['id']}" for row in parts]
     return Entry(item.at, "tool", "", call.name, agent_id, call, tuple(names))
 

@@ -141,6 +141,8 @@ class _Merger:
         self.keep_calls = keep_calls
         self.agents: dict[str, Agent] = {}
         self.calls: dict[str, Item | None] = {}
+        # Calls that failed by the transcript: Codex tells hooks no exit codes.
+        self.failed: set[str] = set()
         self.number = 0
         # The latest words of each agent: the transcript has them, and the Stop event too.
         self.last_words: dict[str | None, Item] = {}
@@ -165,6 +167,10 @@ class _Merger:
                 agent.type = agent.type or agent_type or ""
                 agent.stopped = agent.stopped or kind == "SubagentStop"
             if kind in CALL_EVENTS or (tool_use_id and kind in ("tool_use", "tool_result")):
+                if outcome == "failed" and source == "m":
+                    self.failed.add(tool_use_id)
+                elif outcome == "ok" and tool_use_id in self.failed:
+                    outcome = "failed"
                 if tool_use_id in self.calls:
                     if known := self.calls[tool_use_id]:
                         _continue_call(known, name, tool, action, outcome)
@@ -275,7 +281,7 @@ def _continue_call(call: Item, name: str, tool: str | None, action: str | None, 
     is_event, by_hooks = name[0] == "e", any(known[0] == "e" for known in call.names)
     if is_event and not by_hooks:
         call.outcome = outcome or "no result"
-    elif outcome and is_event == by_hooks:
+    elif outcome and (is_event == by_hooks or (call.outcome == "ok" and outcome == "failed")):
         call.outcome = outcome
     call.names.append(name)
     call.title = call.title or tool or ""

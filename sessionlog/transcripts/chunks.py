@@ -7,6 +7,7 @@ import os
 import zlib
 from hashlib import blake2b
 
+from sessionlog.agents import transcripts
 from sessionlog.agents.claude_code import transcript_files
 from sessionlog.agents.claude_code.transcript_lines import Reader
 from sessionlog.errors import SessionlogError
@@ -63,6 +64,7 @@ class Span(NamedTuple):
     # Of the history of all prompts, only the lines of these projects.
     only: "frozenset[str] | None" = None
     is_piece: bool = False  # of a line that is too long
+    client: str = "claude-code"
     limits: "Limits | None" = None  # what was pruned and stays out
 
 
@@ -119,7 +121,7 @@ def spans(
                 elif end <= offset and to_the_end:
                     end = size
             if end > offset:
-                yield Span(*head, offset, end - offset, only, is_piece, limits or None)
+                yield Span(*head, offset, end - offset, only, is_piece, source.client, limits or None)
             if end <= offset or end >= size:
                 break
             offset = end
@@ -183,7 +185,7 @@ def digest(span: Span, rules: "Rules | None") -> Digest:
     if len(data) < span.length and span.kind in transcript_files.LINE_KINDS:  # the file shrank since it was looked at
         data = data[: data.rfind(b"\n") + 1]
     fingerprint = hash_of(data)
-    reader = Reader(span.session_id, span.agent_id)
+    reader = transcripts.reader(span.client, span.session_id, span.agent_id)
     left_out = 0
     if span.is_piece:
         stored, skips, agent, ends = _piece(data, span, rules)
