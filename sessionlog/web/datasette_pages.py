@@ -8,9 +8,8 @@ from weakref import WeakKeyDictionary
 
 from markupsafe import Markup
 
-from sessionlog.archive import describe
 from sessionlog.text import plain
-from sessionlog.web import archives, limits
+from sessionlog.web import archives, limits, metadata
 from sessionlog.web import page as pages
 
 # A table or view whose rows take longer to count is shown without their number.
@@ -41,14 +40,14 @@ def _moment(columns: set[str], row: Any) -> str:
 
 
 def described(datasette: Any, key: str | None, database: str | None) -> dict[str, Any]:
-    """What datasette-metadata.yml says of archives of any name.
+    """Titles, descriptions and queries of archives of any name.
 
     Datasette asks hundreds of times for a page, and copies what it gets: it gets no more than the key that it asks for.
     """
     known = _described.get(datasette)
     names = set(archives.find(datasette))
     if known is None or set(known) != names:
-        known = _described[datasette] = describe.for_datasette(names)["databases"]
+        known = _described[datasette] = metadata.for_databases(names)["databases"]
     if key in (None, "databases"):
         return {"databases": known}
     if database is None or database not in known:

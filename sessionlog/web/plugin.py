@@ -75,7 +75,7 @@ def render_cell(row: Any, value: Any, column: str, database: str, datasette: Any
 
 @hookimpl(optionalhook=True)  # Datasette 1.0 has none
 def get_metadata(datasette: Any, key: str | None, database: str | None) -> dict[str, Any]:
-    """What datasette-metadata.yml says, for archives of any name; what somebody else said of them goes before it."""
+    """Titles, descriptions and queries of archives; what other metadata says of them takes precedence."""
     return datasette_pages.described(datasette, key, database)
 
 

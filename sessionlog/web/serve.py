@@ -1,4 +1,4 @@
-"""Starting Datasette with all archives, our plugin and what datasette-metadata.yml says of each table."""
+"""Starting Datasette with all archives, our plugin and the descriptions of each table."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ import uvicorn
 from datasette.app import Datasette
 from datasette.database import Database
 
-from sessionlog.archive import describe, read
 from sessionlog.archive import place as projects
+from sessionlog.archive import read
 from sessionlog.archive.place import Place
 from sessionlog.ask.rollup import open as rollup
 from sessionlog.errors import SessionlogError
-from sessionlog.web import archives, datasette_pages, guard, limits
+from sessionlog.web import archives, datasette_pages, guard, limits, metadata
 from sessionlog.web import token as tokens
 
 PORT = 8417
@@ -41,7 +41,7 @@ Places = Callable[[], Iterable[Place]]
 def datasette(places: Iterable[Place], token: str = "", again: Places | None = None) -> Datasette:
     """A Datasette over these archives; `again` finds those that come later."""
     files = [place.db for place in places if os.path.exists(place.db)]
-    described = describe.for_datasette([])  # of each archive our plugin tells
+    described = metadata.for_databases([])  # our plugin describes each archive
     made = Datasette(files, metadata=described, settings=SETTINGS, pdb=False)
     tokens.demand(made, token)
 

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from sessionlog.archive import describe
+from sessionlog.archive import describe, migrate
 from sessionlog.archive import place as projects
 from sessionlog.ask import all_projects, sql
 from sessionlog.cli import table
@@ -268,13 +268,13 @@ def test_a_reader_that_leaves_early_is_no_error(place: projects.Place) -> None:
 
 
 def test_every_table_view_and_column_is_described_and_nothing_else() -> None:
-    block = describe.for_datasette(["archive"])["databases"]["archive"]
-    described = {name: list(about["columns"]) for name, about in block["tables"].items()}
-    assert described == {name: [column.name for column in one.columns] for name, one in describe.tables().items()}
+    tables, columns, _ = describe._comments(migrate.read_script("schema.sql"))
+    assert set(tables) == set(describe.tables())
+    assert set(columns) <= {(name, column.name) for name, one in describe.tables().items() for column in one.columns}
     for one in describe.tables().values():
         for text in (one.description, *(column.description for column in one.columns)):
             assert text[:1] == text[:1].upper() or text.split()[0].strip(",") in ("ok", "allowed"), (one.name, text)
-            assert text.endswith(".") and len(text) < 130, (one.name, text)
+            assert text.endswith(".") and len(text) < 200, (one.name, text)
 
 
 def test_the_schema_is_printed() -> None:

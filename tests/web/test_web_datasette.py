@@ -14,8 +14,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from sessionlog.archive import describe
 from sessionlog.archive.place import Place
+from tests.conftest import ROOT
 from tests.helpers.archives import bash, call, event, store
 from tests.web.browsing import Open, Serve
 
@@ -103,8 +103,8 @@ def test_datasette_itself_shows_the_same_pages(place: Place, tmp_path: Path, vis
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    path = next(path for path in describe.FILES if path.exists())
-    command = [sys.executable, "-m", "datasette", "serve", place.db, "-m", str(path), "-p", str(port)]
+    metadata = str(ROOT / "datasette-metadata.yml")
+    command = [sys.executable, "-m", "datasette", "serve", place.db, "-m", metadata, "-p", str(port)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         address = f"http://127.0.0.1:{port}/"
