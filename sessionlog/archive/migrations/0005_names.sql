@@ -52,6 +52,13 @@ ALTER TABLE events ADD COLUMN outcome TEXT GENERATED ALWAYS AS (CASE event
         WHEN 'StopFailure' THEN 'failed'
         WHEN 'PermissionDenied' THEN 'denied'
     END) VIRTUAL;
+ALTER TABLE events ADD COLUMN typed INTEGER GENERATED ALWAYS AS (
+        event = 'UserPromptSubmit'
+        AND ifnull(substr(prompt, 1, 9) NOT IN (
+            '<task-not', '<teammate', '<command-', '<bash-inp', '<bash-std', '<local-co', '<system-r', '<user-pro'
+        ), 1)
+        AND ifnull(iif(json_valid(extra), json_extract(extra, '$.source'), NULL) IN ('user', 'sdk'), 1)
+    ) VIRTUAL;
 ALTER TABLE transcript_parts ADD COLUMN action TEXT GENERATED ALWAYS AS (CASE
         WHEN tool_name IN ('Bash', 'PowerShell', 'bash', 'shell', 'exec_command', 'run_shell_command') THEN 'run'
         WHEN tool_name IN ('Edit', 'MultiEdit', 'NotebookEdit', 'apply_patch', 'edit', 'replace') THEN 'edit'
@@ -62,9 +69,35 @@ ALTER TABLE transcript_parts ADD COLUMN action TEXT GENERATED ALWAYS AS (CASE
         WHEN tool_name IN ('AskUserQuestion', 'ExitPlanMode') THEN 'ask'
     END) VIRTUAL;
 ALTER TABLE transcript_parts ADD COLUMN outcome TEXT GENERATED ALWAYS AS (CASE
-        WHEN kind = 'tool_result' THEN iif(is_error, 'failed', 'ok')
+        WHEN kind = 'tool_result' THEN CASE is_error WHEN 1 THEN 'failed' WHEN 2 THEN 'denied' ELSE 'ok' END
         WHEN kind = 'api_error' AND type = 'assistant' THEN 'failed'
     END) VIRTUAL;
+ALTER TABLE transcript_parts ADD COLUMN file_path TEXT;
+ALTER TABLE transcript_parts ADD COLUMN command TEXT;
+ALTER TABLE transcript_parts ADD COLUMN reason TEXT;
+
+-- What older versions took for prompts and failures, as far as the rows tell. The rest is right after the next import.
+UPDATE transcript_parts SET kind = 'task' WHERE kind = 'prompt' AND (agent_id IS NOT NULL OR is_sidechain);
+UPDATE transcript_parts SET kind = iif(text GLOB '<bash-input>*', 'bash_input', 'bash_output')
+WHERE kind = 'prompt' AND (text GLOB '<bash-input>*' OR text GLOB '<bash-std*');
+UPDATE transcript_parts SET is_error = 2, reason = iif(
+    instr(text, 'the user said:'), trim(substr(text, instr(text, 'the user said:') + 14), char(10) || ' '), NULL
+)
+WHERE kind = 'tool_result' AND is_error AND text GLOB 'The user doesn''t want to proceed with this tool use.*';
+UPDATE transcript_parts SET
+    file_path = coalesce(json_extract(text, '$.file_path'), json_extract(text, '$.notebook_path')),
+    command = json_extract(text, '$.command')
+WHERE kind = 'tool_use' AND json_valid(text);
+UPDATE transcript_parts SET (tool_name, file_path) = (
+    SELECT call.tool_name, call.file_path FROM transcript_parts AS call
+    WHERE call.tool_use_id = transcript_parts.tool_use_id AND call.session_id = transcript_parts.session_id
+        AND call.kind = 'tool_use'
+)
+WHERE kind = 'tool_result' AND tool_name IS NULL;
+UPDATE sessions SET prompts = (
+    SELECT count(*) FROM events WHERE events.session_id = sessions.session_id AND typed
+)
+WHERE session_id IN (SELECT session_id FROM events WHERE event = 'UserPromptSubmit' AND NOT typed);
 
 -- `action` also knows the tools of other agents. Count their edits, as the trigger now does.
 UPDATE sessions SET edits = sessions.edits + other.edits
