@@ -264,8 +264,8 @@ CREATE TABLE transcript_parts (
     uuid TEXT,  -- The line, by the agent's id.
     parent_uuid TEXT,  -- The line that it follows.
     type TEXT NOT NULL,  -- The type of the line (user, assistant, system, attachment, …).
-    -- What the part is (prompt, text, thinking, tool_use, tool_result, compact_boundary, …). A prompt is what a person
-    -- typed; what a sub-agent was given is a task, the news of a background task a notification.
+    -- What the part is (prompt, text, thinking, tool_use, tool_result, …). A prompt is what a person typed; what a
+    -- sub-agent was given is a task, the news of a background task a notification.
     kind TEXT NOT NULL,
     role TEXT,  -- Who speaks (user, assistant).
     at TEXT,  -- When it was written (UTC).
@@ -354,10 +354,10 @@ CREATE TABLE session_facts (
     first_at TEXT,  -- The time of its first line (UTC).
     last_at TEXT,  -- The time of its last line (UTC).
     messages INTEGER NOT NULL DEFAULT 0,  -- How many messages its transcripts have.
-    prompts INTEGER NOT NULL DEFAULT 0,
-    tool_calls INTEGER NOT NULL DEFAULT 0,  -- How many tool calls its transcripts have.
-    edits INTEGER NOT NULL DEFAULT 0,  -- How many changes to files its transcripts have.
-    failures INTEGER NOT NULL DEFAULT 0,  -- How many tool calls failed in its transcripts.
+    prompts INTEGER NOT NULL DEFAULT 0,  -- How many prompts only its transcripts have; `sessions` counts the others.
+    tool_calls INTEGER NOT NULL DEFAULT 0,  -- Likewise, how many tool calls ended.
+    edits INTEGER NOT NULL DEFAULT 0,  -- Likewise, how many changes to files succeeded.
+    failures INTEGER NOT NULL DEFAULT 0,  -- Likewise, how many tool calls and answers of the API failed.
     -- How often its context was compacted.
     compactions INTEGER NOT NULL DEFAULT 0
 ) STRICT;
@@ -402,11 +402,14 @@ UNION ALL
 SELECT -id, session_id, at, text, prompt_id, NULL, NULL
 FROM transcript_parts
 WHERE kind = 'prompt'
-    AND (session_id, ifnull(prompt_id, '')) NOT IN (
+    -- The same prompt has the same id, or the same words where one of the two has no id.
+    AND (session_id, coalesce(prompt_id, text, '')) NOT IN (
         SELECT session_id, prompt_id FROM events WHERE event = 'UserPromptSubmit' AND prompt_id IS NOT NULL
+        UNION ALL SELECT session_id, prompt FROM events WHERE event = 'UserPromptSubmit' AND prompt IS NOT NULL
     )
     AND (session_id, ifnull(text, '')) NOT IN (
-        SELECT session_id, prompt FROM events WHERE event = 'UserPromptSubmit' AND prompt IS NOT NULL
+        SELECT session_id, prompt FROM events
+        WHERE event = 'UserPromptSubmit' AND prompt_id IS NULL AND prompt IS NOT NULL
     );
 
 -- One row per tool call, its start and its end joined. A call without an end was cancelled or cut off.
@@ -593,6 +596,8 @@ WHERE call.id > 0 OR call.asked_id < 0;
 -- started_at: When it began (UTC).
 -- stopped_at: When it stopped (UTC).
 -- failures: How many of them failed.
+-- description: Its task in a few words.
+-- commands: How many shell commands it ran.
 -- report: What it said at its end.
 CREATE VIEW subagents AS
 SELECT

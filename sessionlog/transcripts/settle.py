@@ -1,7 +1,7 @@
 """What only a whole session tells of the parts of its transcripts, found out when an import is done with it.
 
-A file is read in pieces, by several processes, often while it grows. So these wait until now: which prompts stand in the
-queue alone, which sub-agent a line of an old client belongs to, and which tool a result came from.
+A file is read in pieces, by several processes, often while it grows. So these wait until now: which prompts only the
+queue has, which sub-agent a line of an old client belongs to, and which tool a result came from.
 """
 
 import sqlite3
@@ -37,7 +37,7 @@ def _name_tools(connection: sqlite3.Connection, session_id: str) -> None:
     connection.execute(_NAME_TOOLS, (session_id,))
 
 
-# --- Sub-agents of clients 1.0, whose lines stand among those of the session -------------------------------------------
+# --- Sub-agents of clients 1.0, whose lines stand among those of the session -----------------------------------------
 
 _SIDECHAINS = """
 SELECT id, uuid, parent_uuid, agent_id, kind, text FROM transcript_parts
@@ -64,9 +64,9 @@ def _name_sidechains(connection: sqlite3.Connection, session_id: str) -> None:
         path = []
         while uuid not in roots and uuid not in path:
             path.append(uuid)
-            parent = parents.get(uuid)
+            parent: str | None = parents.get(uuid)
             # A new task is a new agent, even if an old client lets it follow from the one before.
-            if uuid in tasks or parent not in parents:
+            if uuid in tasks or parent is None or parent not in parents:
                 break
             uuid = parent
         root = roots.get(uuid, uuid)
@@ -128,9 +128,9 @@ def _settle_queue(connection: sqlite3.Connection, session_id: str) -> None:
 
 
 def _taken_back(queue: list[tuple[Any, ...]]) -> set[int]:
-    """The prompts that went from the queue back to the person who typed them: first in, first out, or by their words."""
+    """The prompts that went from the queue back into the input line: first in, first out, or by their words."""
     waiting: list[tuple[int, str]] = []
-    found = set()
+    found: set[int] = set()
     for row_id, kind, text, _ in queue:
         if kind in ("queued", "queued_other", "prompt"):
             waiting.append((row_id, text[:HEAD]))

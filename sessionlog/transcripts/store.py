@@ -300,22 +300,25 @@ UPDATE session_facts SET (first_at, last_at, messages, prompts, tool_calls, edit
     SELECT
         min(at), max(at), count(*),
         ifnull(sum(kind = 'prompt' AND NOT is_known), 0),
-        ifnull(sum(kind = 'tool_result' AND outcome IN ('ok', 'failed') AND NOT is_known), 0),
-        ifnull(sum(kind = 'tool_result' AND outcome = 'ok' AND action IN ('edit', 'write') AND NOT is_known), 0),
-        ifnull(sum(outcome IS 'failed' AND NOT is_known), 0),
+        -- A call once, though some clients write its result again after a compaction.
+        count(DISTINCT iif(outcome IN ('ok', 'failed') AND NOT is_known, tool_use_id, NULL)),
+        count(DISTINCT iif(outcome = 'ok' AND action IN ('edit', 'write') AND NOT is_known, tool_use_id, NULL)),
+        count(DISTINCT iif(outcome = 'failed' AND NOT is_known, tool_use_id, NULL))
+            + ifnull(sum(kind = 'api_error' AND outcome = 'failed' AND NOT is_known), 0),
         ifnull(sum(kind = 'compact_boundary'), 0)
     FROM (
         SELECT
-            at, kind, outcome, iif(tool_name IS NULL, NULL, action) AS action,
+            at, kind, outcome, tool_use_id, iif(tool_name IS NULL, NULL, action) AS action,
             CASE
-                WHEN kind = 'prompt' THEN ifnull(
-                    prompt_id IN (
-                        SELECT prompt_id FROM events
-                        WHERE session_id = :session_id AND +event = 'UserPromptSubmit' AND prompt_id IS NOT NULL
-                    ), 0
+                WHEN kind = 'prompt' THEN coalesce(prompt_id, text, '') IN (
+                    SELECT prompt_id FROM events
+                    WHERE session_id = :session_id AND +event = 'UserPromptSubmit' AND prompt_id IS NOT NULL
+                    UNION ALL SELECT prompt FROM events
+                    WHERE session_id = :session_id AND +event = 'UserPromptSubmit' AND prompt IS NOT NULL
                 ) OR ifnull(text, '') IN (
                     SELECT prompt FROM events
-                    WHERE session_id = :session_id AND +event = 'UserPromptSubmit' AND prompt IS NOT NULL
+                    WHERE session_id = :session_id AND +event = 'UserPromptSubmit' AND prompt_id IS NULL
+                        AND prompt IS NOT NULL
                 )
                 WHEN kind = 'tool_result' THEN EXISTS (
                     SELECT 1 FROM events

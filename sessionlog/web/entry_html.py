@@ -135,15 +135,19 @@ def _show_call(found: Shown, call: Call, is_running: bool) -> None:
     found.headline = plain.one_line(argument, 300)
     found.is_code = True
     found.took = plain.duration(call.duration_ms) if call.duration_ms is not None else ""
-    found.state = {"ok": "ok", "failed": "failed"}.get(call.outcome, "open" if is_running else "refused")
+    found.state = {"ok": "ok", "failed": "failed", "denied": "refused"}.get(
+        call.outcome, "open" if is_running else "refused"
+    )
     if call.outcome == "failed":
         exit_code = calls.exit_code(call)
         found.badges.append((f"exit {plain.one_line(exit_code, 12)}" if exit_code else "failed", "bad"))
     elif found.state == "open":
         found.badges.append(("running", "live"))
+    elif call.outcome == "denied":
+        found.badges.append(("denied", "bad"))
     elif found.state == "refused":
         found.badges.append(("no result", "bad"))
-        found.parts.append(Part("about", Markup("It has no result: it was denied, cancelled or cut off.")))
+        found.parts.append(Part("about", Markup("It has no result: it was cancelled or cut off.")))
     inputs = call.input if isinstance(call.input, dict) else {}
     diff = diffs.render(call)
     if diff:

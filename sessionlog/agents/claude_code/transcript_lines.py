@@ -157,8 +157,9 @@ class Reader:
                     kind = "task"
             elif kind == "tool_use":
                 self._calls[part.tool_use_id] = part
-            elif kind == "tool_result" and (call := self._calls.pop(part.tool_use_id, None)):
-                part = part._replace(tool_name=call.tool_name, file_path=call.file_path)
+            tool_name, file_path = part.tool_name, part.file_path
+            if kind == "tool_result" and (call := self._calls.pop(part.tool_use_id, None)):
+                tool_name, file_path = call.tool_name, call.file_path
             self.rows.append(
                 (
                     line,
@@ -167,15 +168,15 @@ class Reader:
                     kind,
                     role,
                     *middle,
-                    prompt_id if kind in STARTS_TURN else None,
-                    part.tool_name,
+                    prompt_id if kind in STARTS_TURN and type_ == "user" else None,
+                    tool_name,
                     part.tool_use_id,
                     part.is_error,
                     is_sidechain,
                     branch,
                     part.text,
                     part.thinking,
-                    part.file_path,
+                    file_path,
                     part.command,
                     part.reason,
                 )
@@ -388,7 +389,7 @@ def _queue_id(entry: "Entry") -> str | None:
 
 def _queued(entry: "Entry", text: str | None) -> Part:
     """What goes into the queue, or leaves it. `settle` finds out which prompts stand there alone."""
-    kind = QUEUE.get(entry.get("operation"), "queue-operation")
+    kind = QUEUE.get(str(entry.get("operation")), "queue-operation")
     is_command = text and text[0] == "/" and "/" not in text[1:].partition(" ")[0]
     if kind == "queued" and (is_command or _kind(entry, "user", text or "") != "prompt"):
         kind = "queued_other"
@@ -436,8 +437,21 @@ def _text(value: "Any") -> str | None:
 
 
 def _time(value: "Any") -> str | None:
-    fits = type(value) is str and len(value) >= 20 and value[4] == "-" and value[10] == "T" and value[-1] == "Z"
-    return value if fits else None
+    if type(value) is not str or len(value) < 19 or value[4] != "-" or value[10] != "T":
+        return None
+    return value if value[-1] == "Z" and len(value) >= 20 else _in_utc(value)
+
+
+def _in_utc(value: str) -> str | None:
+    """A time with an offset, as other writers of transcripts have it; one without is taken for UTC."""
+    from datetime import datetime, timezone
+
+    try:
+        moment = datetime.fromisoformat(value)
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
+        return utc_text(int(moment.timestamp() * 1000))
+    except (ValueError, OverflowError):
+        return None
 
 
 def _object(value: "Any") -> "Entry":

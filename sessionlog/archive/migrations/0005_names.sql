@@ -109,3 +109,28 @@ FROM (
     GROUP BY session_id
 ) AS other
 WHERE other.session_id = sessions.session_id;
+
+-- session_facts now counts what only the transcripts have of a session; `sessions` counts what hooks saw.
+UPDATE session_facts SET (prompts, tool_calls, edits, failures) = (
+    SELECT
+        ifnull(sum(kind = 'prompt'), 0), count(DISTINCT iif(outcome IN ('ok', 'failed'), tool_use_id, NULL)),
+        count(DISTINCT iif(outcome = 'ok' AND action IN ('edit', 'write'), tool_use_id, NULL)),
+        count(DISTINCT iif(outcome = 'failed', tool_use_id, NULL)) + ifnull(sum(kind = 'api_error' AND outcome = 'failed'), 0)
+    FROM transcript_parts AS part
+    WHERE part.session_id = session_facts.session_id AND NOT CASE
+        WHEN kind = 'prompt' THEN EXISTS (
+            SELECT 1 FROM events
+            WHERE events.session_id = part.session_id AND event = 'UserPromptSubmit'
+                AND (events.prompt_id = part.prompt_id OR events.prompt = part.text)
+        )
+        WHEN kind = 'api_error' THEN EXISTS (
+            SELECT 1 FROM events
+            WHERE events.session_id = part.session_id AND event = 'StopFailure' AND last_assistant_message = part.text
+        )
+        ELSE EXISTS (
+            SELECT 1 FROM events
+            WHERE events.tool_use_id = part.tool_use_id AND events.session_id = part.session_id
+                AND event IN ('PostToolUse', 'PostToolUseFailure')
+        )
+    END
+);
