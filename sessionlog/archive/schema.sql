@@ -82,14 +82,14 @@ CREATE TABLE events (
     hash TEXT,
     -- Random, and part of the hash: nobody can guess a redacted or pruned value by trying what fits the hash.
     salt TEXT,
-    -- What the tool does, whatever the agent calls it (run, edit, write, read, fetch, agent, ask).
+    -- What the tool does (run, edit, write, read, fetch, agent, ask). Tools of other agents have Claude Code's names here.
     action TEXT GENERATED ALWAYS AS (CASE
-        WHEN tool_name IN ('Bash', 'PowerShell', 'bash', 'shell', 'exec_command', 'run_shell_command') THEN 'run'
-        WHEN tool_name IN ('Edit', 'MultiEdit', 'NotebookEdit', 'apply_patch', 'edit', 'replace') THEN 'edit'
-        WHEN tool_name IN ('Write', 'write', 'write_file') THEN 'write'
-        WHEN tool_name IN ('Read', 'Grep', 'Glob', 'LS', 'read', 'read_file') THEN 'read'
-        WHEN tool_name IN ('WebFetch', 'WebSearch', 'webfetch', 'web_fetch', 'google_web_search') THEN 'fetch'
-        WHEN tool_name IN ('Agent', 'Task', 'agent', 'task', 'invoke_agent') THEN 'agent'
+        WHEN tool_name IN ('Bash', 'PowerShell') THEN 'run'
+        WHEN tool_name IN ('Edit', 'MultiEdit', 'NotebookEdit', 'apply_patch') THEN 'edit'
+        WHEN tool_name = 'Write' THEN 'write'
+        WHEN tool_name IN ('Read', 'Grep', 'Glob', 'LS') THEN 'read'
+        WHEN tool_name IN ('WebFetch', 'WebSearch') THEN 'fetch'
+        WHEN tool_name IN ('Agent', 'Task') THEN 'agent'
         WHEN tool_name IN ('AskUserQuestion', 'ExitPlanMode') THEN 'ask'
     END) VIRTUAL,
     -- How a call or a turn ended (ok, failed, denied); empty for an event that ends nothing.
@@ -127,7 +127,7 @@ CREATE INDEX events_agent_id ON events (agent_id) WHERE agent_id IS NOT NULL;
 CREATE TRIGGER events_keep_sessions AFTER INSERT ON events BEGIN
     INSERT INTO sessions (
         session_id, started_at, last_at, ended_at, end_reason, start_reason, model, cwd, transcript_path,
-        permission_mode, events, prompts, tool_calls, edits, failures, head_hash, last_event_id
+        permission_mode, events, prompts, tool_calls, edits, failures, head_hash, last_event_id, client
     ) VALUES (
         new.session_id, new.at, new.at,
         iif(new.event = 'SessionEnd', new.at, NULL),
@@ -141,7 +141,8 @@ CREATE TRIGGER events_keep_sessions AFTER INSERT ON events BEGIN
         ifnull(new.event = 'PostToolUse' AND new.action IN ('edit', 'write'), 0),
         new.outcome IS 'failed',
         new.hash,
-        new.id
+        new.id,
+        ifnull(iif(json_valid(new.envelope), json_extract(new.envelope, '$.client'), NULL), 'claude-code')
     ) ON CONFLICT (session_id) DO UPDATE SET
         last_at = max(last_at, excluded.last_at),
         -- A session that goes on after its end (--resume) is open again.
@@ -226,7 +227,8 @@ CREATE TABLE transcripts (
     file_size INTEGER NOT NULL DEFAULT 0,
     file_mtime_ns INTEGER NOT NULL DEFAULT 0,  -- Its time when it was last read, in nanoseconds since 1970.
     first_import_at TEXT NOT NULL,  -- When it was first archived (UTC).
-    last_import_at TEXT NOT NULL  -- When something of it was last archived (UTC).
+    last_import_at TEXT NOT NULL,  -- When something of it was last archived (UTC).
+    client TEXT NOT NULL DEFAULT 'claude-code'  -- The agent that wrote it.
 ) STRICT;
 
 CREATE UNIQUE INDEX transcripts_file ON transcripts (file, generation);
@@ -281,12 +283,12 @@ CREATE TABLE transcript_parts (
     text TEXT,  -- What was said; of tool calls and results, the beginning.
     thinking TEXT,  -- What the model thought, as far as it is shown.
     action TEXT GENERATED ALWAYS AS (CASE
-        WHEN tool_name IN ('Bash', 'PowerShell', 'bash', 'shell', 'exec_command', 'run_shell_command') THEN 'run'
-        WHEN tool_name IN ('Edit', 'MultiEdit', 'NotebookEdit', 'apply_patch', 'edit', 'replace') THEN 'edit'
-        WHEN tool_name IN ('Write', 'write', 'write_file') THEN 'write'
-        WHEN tool_name IN ('Read', 'Grep', 'Glob', 'LS', 'read', 'read_file') THEN 'read'
-        WHEN tool_name IN ('WebFetch', 'WebSearch', 'webfetch', 'web_fetch', 'google_web_search') THEN 'fetch'
-        WHEN tool_name IN ('Agent', 'Task', 'agent', 'task', 'invoke_agent') THEN 'agent'
+        WHEN tool_name IN ('Bash', 'PowerShell') THEN 'run'
+        WHEN tool_name IN ('Edit', 'MultiEdit', 'NotebookEdit', 'apply_patch') THEN 'edit'
+        WHEN tool_name = 'Write' THEN 'write'
+        WHEN tool_name IN ('Read', 'Grep', 'Glob', 'LS') THEN 'read'
+        WHEN tool_name IN ('WebFetch', 'WebSearch') THEN 'fetch'
+        WHEN tool_name IN ('Agent', 'Task') THEN 'agent'
         WHEN tool_name IN ('AskUserQuestion', 'ExitPlanMode') THEN 'ask'
     END) VIRTUAL,
     -- How a tool call or a request to the API ended (ok, failed, denied); empty for other parts.
@@ -533,7 +535,7 @@ WITH
             first_value(id) OVER same_input AS input,
             sum(iif(event = 'PermissionRequest', -1, 1)) OVER same_input + (event = 'PermissionRequest') AS depth
         FROM events
-        WHERE event IN ('PreToolUse', 'PermissionRequest')
+        WHERE event IN ('PreToolUse', 'PermissionRequest') AND (event = 'PreToolUse' OR tool_use_id IS NULL)
             AND session_id IN (SELECT session_id FROM events WHERE event = 'PermissionRequest')
         WINDOW same_input AS (
             PARTITION BY
@@ -557,7 +559,8 @@ WITH
             FROM numbered WINDOW same_number AS (PARTITION BY session_id, input, closed, number)
         ) WHERE asks
         UNION ALL
-        SELECT id, session_id, tool_use_id FROM events WHERE event = 'PermissionDenied'
+        SELECT id, session_id, tool_use_id FROM events
+        WHERE event = 'PermissionDenied' OR (event = 'PermissionRequest' AND tool_use_id IS NOT NULL)
         UNION ALL
         SELECT -id, session_id, tool_use_id FROM transcript_parts WHERE is_error = 2
     ),

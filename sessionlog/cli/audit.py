@@ -9,10 +9,10 @@ from typing import Any
 import click
 
 from sessionlog.ask import audit
-from sessionlog.cli import table
+from sessionlog.cli import table, terminal
 from sessionlog.cli.common import places, project_options, since_option
 from sessionlog.cli.main import example
-from sessionlog.cli.rows import form_options, print_rows, terminal_width
+from sessionlog.cli.rows import form_options, print_rows
 from sessionlog.text import plain
 
 # Of one session; --json and --csv list all.
@@ -79,7 +79,7 @@ def _print_list(counts: dict[str, int | None], form: str | None) -> None:
         text = "too many to count quickly" if number is None else f"{number:,}"
         text = click.style(text, fg="red" if query.finding and number else None)
         click.echo(f"{click.style(query.name, fg='yellow')}  {query.title}: {text}")
-        click.echo(click.wrap_text(query.description, min(terminal_width(), 120), "    ", "    "))
+        click.echo(click.wrap_text(query.description, min(terminal.width(), 120), "    ", "    "))
 
 
 def _print_answer(rows: list[audit.Row], form: str | None, with_project: bool) -> None:
@@ -99,7 +99,7 @@ def _print_sessions(rows: list[audit.Row], with_project: bool) -> None:
         for heading, group in itertools.groupby(rows, lambda row: (row["project"], row.get("session_id")))
     ]
     shown = [[_told(column, row[column]) for column in columns] for _, group in groups for row in group[:SHOWN_ROWS]]
-    heading, rule, *lines = table.render(columns, shown, max(terminal_width(), 60) - 2, NARROWEST)
+    heading, rule, *lines = table.render(columns, shown, max(terminal.width(), 60) - 2, NARROWEST)
     remaining = iter(lines)
     click.secho(f"  {heading}\n  {rule}", dim=True)
     for (project, session_id), group in groups:

@@ -6,7 +6,7 @@ import difflib
 import json
 from typing import Any, NamedTuple
 
-from sessionlog.archive.event import rebuild
+from sessionlog.archive import rebuild
 from sessionlog.session.outline import EDITING
 
 # difflib takes time that grows with the square of the lines: above this, all old lines go and all new ones come.
@@ -33,7 +33,7 @@ def call_of_events(events: list[Row]) -> Call:
     start = events[0]
     done = next((event for event in events if event["outcome"]), None)
     last = done or start
-    payload = rebuild({**last, "envelope": None})  # always the flat shape
+    payload = rebuild.payload({**last, "envelope": None})  # always the flat shape
     return Call(
         start["tool_name"] or "tool",
         payload.get("tool_input"),
