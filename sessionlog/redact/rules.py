@@ -177,6 +177,7 @@ _BEFORE_KEY = frozenset(IDENTIFIER + b"?&")
 _IN_BARE = tuple([bytes((sign,)) for sign in b"!#$%*+-/:?@^~"])
 _SECRET_KEYS = (b"private ", b"api ", b"secret ", b"access ")
 _LINE_ENDS = (b"\\n", b"\\r")
+_WHOSE = frozenset((b"for", b"of", b"on", b"to"))  # the password for the test server is x
 _TO_CODE = bytes.maketrans(_NOT_IN_RUNS + b"-~/+:", b" " * (len(_NOT_IN_RUNS) + 5))
 _CLASSES = bytes.maketrans(LETTERS + DIGITS, b"a" * 52 + b"0" * 10)
 _TO_WORDS = bytes.maketrans(SEPARATORS, b" " * len(SEPARATORS))
@@ -331,7 +332,12 @@ def _is_given_something(data: bytes, start: int, end: int) -> bool:
     if len(value) == len(rest) and rest[:2] != b".=":  # nothing but blanks and quotes between the two
         quoted = signs[:1] in b" \t" and signs[: len(signs) - len(rest)].strip() != b""
         word, _, after = value.removeprefix(b"is ").partition(b" ")
-        return quoted or len(word.translate(None, NO_DIGITS)) > 0 or after[:1] == b"="  # var token string = "x"
+        return (
+            quoted
+            or len(word.translate(None, NO_DIGITS)) > 0
+            or after[:1] == b"="  # var token string = "x"
+            or (word in _WHOSE and b" is " in after[:40])
+        )
     if rest[:1] == b",":  # setProperty("token", "x")
         return len(value[:40].translate(None, NO_DIGITS)) > 0
     if not value[:1].isalpha():
@@ -345,4 +351,4 @@ def _is_given_something(data: bytes, start: int, end: int) -> bool:
         return True
     if value[len(word) : len(word) + 1] in _IN_BARE:  # pat-na1-…, P@ssw0rd
         return True
-    return data[start:end].isupper() or not (word.islower() or word.istitle())
+    return data[start:end].isupper() or not (word.islower() or word.istitle()) or tail[:7].lower() == b"sphrase"
