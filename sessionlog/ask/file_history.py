@@ -163,17 +163,11 @@ def of_line(
     for change in changes(connection, rows):
         if time.monotonic() > deadline or len(found) >= limit:
             return found, False
-        if path and path_of_input(change.call.input) != path:
+        if path and calls.path_of_input(change.call.input) != path:
             continue
         if what := _done_to(wanted, calls.changes(change.call)):
             found.append((what, change))
     return found, len(rows) < MOST_CANDIDATES
-
-
-def path_of_input(inputs: Any) -> str:
-    """The file that a call with this input is about."""
-    path = inputs.get("file_path", inputs.get("notebook_path")) if isinstance(inputs, dict) else None
-    return path if isinstance(path, str) else ""
 
 
 def _done_to(wanted: list[str], diff: list[str]) -> str:
@@ -274,7 +268,7 @@ def _path_of(row: Row, lines: Lines) -> str:
     if path := _path_in(row["text"]):
         return path
     block, _ = lines.block(row["id"])
-    return path_of_input((block or {}).get("input"))
+    return calls.path_of_input((block or {}).get("input"))
 
 
 def _path_in(text: str | None) -> str:

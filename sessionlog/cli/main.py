@@ -31,6 +31,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "import": ("import_", "Archive Claude Code's transcripts, before it deletes them."),
     "merge": ("merge", "Take in other archives: of a moved project, another machine, a backup."),
     "path": ("path", "Print where the archive of this project is."),
+    "pick": ("pick", "Choose a session from a full-screen list: search, look, show, resume, export."),
     "prune": ("prune", "Remove old sessions, or only what their tools printed."),
     "redact": ("redact", "Take secrets out of what is already recorded."),
     "report": ("report", "Write what was asked, done, failed and spent in a week."),
@@ -50,6 +51,12 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 
 
+def load_command(name: str) -> click.Command:
+    """Import a command."""
+    command: click.Command = importlib.import_module(f"sessionlog.cli.{COMMANDS[name][0]}").command
+    return command
+
+
 class LazyGroup(click.Group):
     """Imports a command's module when the command is asked for, so that one command never pays for another."""
 
@@ -59,9 +66,7 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"sessionlog.cli.{COMMANDS[cmd_name][0]}")
-        command: click.Command = module.command
-        return command
+        return load_command(cmd_name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -80,14 +85,26 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, COMMANDS[name][1]) for name in self.list_commands(ctx)])
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    invoke_without_command=True,
+)
 @click.version_option(__version__, prog_name="sessionlog")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 @click.pass_context
 def cli(ctx: click.Context, debug: bool) -> None:
-    """The flight recorder for coding agents: record every session, look at it later."""
+    """The flight recorder for coding agents: record every session, look at it later.
+
+    Without a command, on a terminal, it lists the sessions: type to search, Enter to show.
+    """
     ctx.obj = {"debug": debug}
     ctx.color = terminal.wants_colour()
+    if ctx.invoked_subcommand is None:
+        if not terminal.is_interactive():
+            click.echo(ctx.get_help())
+            ctx.exit(0)
+        ctx.invoke(load_command("pick"))
 
 
 # As shells report a command that Ctrl+C ended.
