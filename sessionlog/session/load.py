@@ -166,6 +166,9 @@ def _load_call(connection: sqlite3.Connection, session_id: str, lines: Lines, it
         call = _call_of_parts(lines, parts, call)
     if call.outcome == "no result" and denied:
         call = call._replace(outcome="denied", error=str(_object(denied[0]["extra"]).get("reason") or ""))
+    failed = next((part for part in parts if part["outcome"] == "failed"), None)
+    if failed and call.outcome == "ok":  # Codex tells hooks no exit codes
+        call = call._replace(outcome="failed", error=failed["text"] or "failed")
     names = [f"e{row['id']}" for row in events] + [f"m{row['id']}" for row in parts]
     return Entry(item.at, "tool", "", call.name, agent_id, call, tuple(names))
 

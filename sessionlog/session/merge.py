@@ -48,6 +48,9 @@ PART_KINDS = {
     "api_error": "notice",  # one that ended the turn has an outcome, and is a failure
 }
 
+# What is known of the end of a call; the later ones say more.
+OUTCOMES = ("no result", "ok", "denied", "failed")
+
 # The client's bookkeeping: kept, but shown only to those who want to see everything.
 MINOR_EVENTS = ("MessageDisplay", "PostToolBatch", "SupervisorReview")
 
@@ -158,6 +161,8 @@ class _Merger:
         self.keep_calls = keep_calls
         self.agents: dict[str, Agent] = {}
         self.calls: dict[str, Item | None] = {}
+        # Calls that failed by the transcript: Codex tells hooks no exit codes.
+        self.failed: set[str] = set()
         self.number = 0
         # The latest words of each agent: the transcript has them, and the Stop event too.
         self.last_words: dict[str | None, Item] = {}
@@ -181,6 +186,10 @@ class _Merger:
                 agent.type = agent.type or agent_type or ""
                 agent.stopped = agent.stopped or kind == "SubagentStop"
             if kind in CALL_EVENTS or (tool_use_id and kind in ("tool_use", "tool_result")):
+                if outcome == "failed" and source == "m":
+                    self.failed.add(tool_use_id)
+                elif outcome == "ok" and tool_use_id in self.failed:
+                    outcome = "failed"
                 if tool_use_id in self.calls:
                     if known := self.calls[tool_use_id]:
                         _continue_call(known, name, tool, action, outcome)
@@ -290,8 +299,8 @@ class _Merger:
 
 def _continue_call(call: Item, name: str, tool: str | None, action: str | None, outcome: str | None) -> None:
     """Adds a further row to a call."""
-    # What hooks saw of its end counts, but they may have missed it, or been denied it.
-    if outcome and (name[0] == "e" or call.outcome == "no result"):
+    # Either may have missed its end, and Codex tells hooks no exit codes.
+    if outcome and OUTCOMES.index(outcome) > OUTCOMES.index(call.outcome):
         call.outcome = outcome
     call.names.append(name)
     call.title = call.title or tool or ""

@@ -7,6 +7,7 @@ import os
 import zlib
 from hashlib import blake2b
 
+from sessionlog.agents import transcripts
 from sessionlog.agents.claude_code import transcript_files
 from sessionlog.agents.claude_code.transcript_lines import Reader
 from sessionlog.errors import SessionlogError
@@ -60,6 +61,7 @@ class Span(NamedTuple):
     # Of the history of all prompts, only the lines of these projects.
     only: "frozenset[str] | None" = None
     is_piece: bool = False  # of a line that is too long
+    client: str = "claude-code"
 
 
 class Unreadable(SessionlogError):
@@ -113,7 +115,7 @@ def spans(
                 elif end <= offset and to_the_end:
                     end = size
             if end > offset:
-                yield Span(*head, offset, end - offset, only, is_piece)
+                yield Span(*head, offset, end - offset, only, is_piece, source.client)
             if end <= offset or end >= size:
                 break
             offset = end
@@ -177,7 +179,7 @@ def digest(span: Span, rules: "Rules | None") -> Digest:
     if len(data) < span.length and span.kind in transcript_files.LINE_KINDS:  # the file shrank since it was looked at
         data = data[: data.rfind(b"\n") + 1]
     fingerprint = hash_of(data)
-    reader = Reader(span.session_id, span.agent_id)
+    reader = transcripts.reader(span.client, span.session_id, span.agent_id)
     if span.is_piece:
         stored, skips, agent, ends = _piece(data, span, rules)
     elif span.kind in transcript_files.LINE_KINDS:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from sessionlog import config
+from sessionlog.agents import transcripts
 from sessionlog.agents.claude_code import prices, transcript_files
 from sessionlog.archive import place as projects
 from sessionlog.archive.place import Place
@@ -89,7 +90,7 @@ def run(
     progress: Callable[[int, int], None] = lambda done, total: None,
     summary: Summary | None = None,
 ) -> Summary:
-    """Import these files and folders, else all that Claude Code has; `progress` is told bytes done and bytes in all.
+    """Import these files and folders, else all that the agents here have; `progress` gets bytes done and bytes in all.
 
     What was done is added to `summary`.
     """
@@ -101,7 +102,7 @@ def run(
             summary.skips.append(Skip(path, None, "there is no such file or folder"))
     with Targets() as targets:
         given = [path for path in named if os.path.exists(path)]
-        sources = transcript_files.find(given) if given or not named else ()
+        sources = transcripts.find(given) if given or not named else ()
         plans = list(_plans(sources, targets, summary, since))
         if not dry_run:
             _carry_out(plans, targets, summary, workers, progress)
@@ -113,13 +114,13 @@ def run(
     return summary
 
 
-def follow(place: Place, transcript_path: str) -> Summary:
+def follow(place: Place, transcript_path: str, client: str = "claude-code") -> Summary:
     """Import one session as its hooks ask for: in this process alone, into the archive that the hooks write to."""
     summary = Summary()
     for _ in range(3):
         summary.contested = 0
         with Targets(place) as targets:
-            plans = list(_plans(transcript_files.of_session(transcript_path), targets, summary, None))
+            plans = list(_plans(transcripts.of_session(transcript_path, client), targets, summary, None))
             _carry_out(plans, targets, summary, 1, lambda done, total: None)
         if not summary.contested:  # else another importer was at it, and may have begun before the last lines came
             break

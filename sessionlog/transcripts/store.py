@@ -5,6 +5,7 @@ import time
 import zlib
 
 from sessionlog.agents.claude_code import transcript_files, transcript_lines
+from sessionlog.agents.registry import CLAUDE_CODE
 from sessionlog.archive import append
 from sessionlog.fastlib import encode_json, utc_text
 from sessionlog.transcripts import chunks
@@ -178,7 +179,7 @@ class Writer:
             done = connection.executemany(
                 f"INSERT OR IGNORE INTO transcript_parts (transcript_id, {', '.join(transcript_lines.COLUMNS)}) "
                 f"VALUES ({values})",
-                digest.messages,
+                digest.messages if self.source.client == CLAUDE_CODE else self._with_ids(digest.messages),
             )
             self.new_messages = done.rowcount
             connection.executemany(ADD_USAGE, digest.usage)
@@ -201,6 +202,18 @@ class Writer:
         self.first_line += digest.lines
         return True
 
+    def _with_ids(self, messages: "list[tuple[Any, ...]]") -> "Iterator[tuple[Any, ...]]":
+        """Calls that have no id of the agent's get the number that the hook gave them (archive/agent_event.py)."""
+        for row in messages:
+            fields = dict(zip(transcript_lines.COLUMNS, row, strict=True))
+            call, kind = fields["tool_use_id"], fields["kind"]
+            if call and call.endswith("."):
+                # One that is there already keeps its number: its line is read again, and ignored.
+                query = "SELECT count(*) FROM transcript_parts WHERE tool_use_id > ? AND tool_use_id < ? AND kind = ?"
+                (count,) = self.connection.execute(query, (call, f"{call[:-1]}/", kind)).fetchone()
+                fields["tool_use_id"] = f"{call}{count + 1}"
+            yield tuple(fields.values())
+
     def finish(self) -> None:
         """All that was there is in: as long as the file keeps its size and time, it need not be opened again."""
         if self.id is not None:
@@ -217,7 +230,7 @@ class Writer:
         if self.id is None:
             done = self.connection.execute(
                 "INSERT OR IGNORE INTO transcripts (file, name, kind, session_id, agent_id, generation, bytes, lines, "
-                "first_import_at, last_import_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "first_import_at, last_import_at, client) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     source.path,
                     source.name,
@@ -229,6 +242,7 @@ class Writer:
                     lines,
                     now,
                     now,
+                    source.client,
                 ),
             )
             self.id = done.lastrowid if done.rowcount else None
@@ -242,10 +256,11 @@ class Writer:
 
     def _write_facts(self, session_id: str, facts: "dict[str, Any]") -> None:
         first_at = facts.get("first_at") or utc_text(self.status.st_mtime_ns // 1_000_000)
-        path = self.source.main_path if session_id == self.source.session_id else None
+        path = self.source.main_path or None if session_id == self.source.session_id else None
+        last_at = facts.get("last_at") or first_at
         self.connection.execute(
             _ADD_SESSION,
-            (session_id, first_at, facts.get("last_at") or first_at, facts.get("model"), facts.get("cwd"), path),
+            (session_id, first_at, last_at, facts.get("model"), facts.get("cwd"), path, self.source.client),
         )
         values = {column: facts[column] for column in FACT_COLUMNS if facts.get(column) is not None}
         columns = ", ".join(("session_id", *values))
@@ -284,7 +299,8 @@ ON CONFLICT (session_id) DO UPDATE SET
     transcript_path = coalesce(transcript_path, excluded.transcript_path)
 """
 _ADD_SESSION = f"""
-INSERT INTO sessions (session_id, started_at, last_at, model, cwd, transcript_path) VALUES (?, ?, ?, ?, ?, ?)
+INSERT INTO sessions (session_id, started_at, last_at, model, cwd, transcript_path, client)
+VALUES (?, ?, ?, ?, ?, ?, ?)
 {WIDEN_SESSION}
 """
 
@@ -297,7 +313,7 @@ UPDATE session_facts SET (first_at, last_at, messages, prompts, tool_calls, edit
         -- A call once, though some clients write its result again after a compaction.
         count(DISTINCT iif(outcome IN ('ok', 'failed') AND NOT is_known, tool_use_id, NULL)),
         count(DISTINCT iif(outcome = 'ok' AND action IN ('edit', 'write') AND NOT is_known, tool_use_id, NULL)),
-        count(DISTINCT iif(outcome = 'failed' AND NOT is_known, tool_use_id, NULL))
+        count(DISTINCT iif(outcome = 'failed' AND NOT has_failed, tool_use_id, NULL))
             + ifnull(sum(kind = 'api_error' AND outcome = 'failed' AND NOT is_known), 0),
         ifnull(sum(kind = 'compact_boundary'), 0)
     FROM (
@@ -323,7 +339,12 @@ UPDATE session_facts SET (first_at, last_at, messages, prompts, tool_calls, edit
                     SELECT last_assistant_message FROM events
                     WHERE session_id = :session_id AND +event = 'StopFailure' AND last_assistant_message IS NOT NULL
                 )
-            END AS is_known
+            END AS is_known,
+            outcome = 'failed' AND EXISTS (
+                SELECT 1 FROM events
+                WHERE events.tool_use_id = part.tool_use_id AND +events.session_id = :session_id
+                    AND events.event = 'PostToolUseFailure'
+            ) AS has_failed
         FROM transcript_parts AS part
         WHERE session_id = :session_id AND type <> 'history'
     )

@@ -6,6 +6,7 @@ import os
 import sqlite3
 from collections.abc import Iterator
 
+from sessionlog.agents import transcripts
 from sessionlog.agents.claude_code import transcript_files
 from sessionlog.archive import place as projects
 from sessionlog.archive import read, readonly, whose
@@ -59,12 +60,8 @@ class Targets:
             return self._only
         session_id = source.session_id or ""
         if session_id not in self._of_session:
-            cwd = (
-                transcript_files.relocated_to(source.main_path)
-                or transcript_files.peek(source.main_path)[1]
-                or transcript_files.peek(source.path)[1]
-            )
-            self._of_session[session_id] = self._of_folder(cwd or transcript_files.decoded_folder(source), session_id)
+            cwd = transcripts.working_directory(source) or os.path.dirname(source.path)
+            self._of_session[session_id] = self._of_folder(cwd, session_id)
         return self._of_session[session_id]
 
     def of_history(self, path: str) -> Iterator[tuple[Place, frozenset[str]]]:

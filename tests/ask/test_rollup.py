@@ -85,7 +85,9 @@ def truth(place: Place, since: str = "") -> dict[str, Any]:
         tool, failure = name.startswith("PostToolUse"), name in ("PostToolUseFailure", "StopFailure")
         count(row, bool(row["typed"]), tool, failure, edit, path)
     hooks = rows(place)
-    ended = {(row["session_id"], row["tool_use_id"]) for row in hooks if row["event"].startswith("PostToolUse")}
+    ended = {(row["session_id"], row["tool_use_id"]) for row in hooks if row["event"] == "PostToolUse"}
+    broken = {(row["session_id"], row["tool_use_id"]) for row in hooks if row["event"] == "PostToolUseFailure"}
+    repeated = set()
     ids = {(row["session_id"], row["prompt_id"]) for row in hooks if row["event"] == "UserPromptSubmit"}
     words = {
         (row["session_id"], row["prompt"]): row["prompt_id"] for row in hooks if row["event"] == "UserPromptSubmit"
@@ -98,14 +100,16 @@ def truth(place: Place, since: str = "") -> dict[str, Any]:
             by_words = said in words and not (words[said] and row["prompt_id"])
             known = (row["prompt_id"] and (session_id, row["prompt_id"]) in ids) or by_words
         elif kind == "tool_result" and row["is_error"] != 2 and row["tool_use_id"]:
-            known = (session_id, row["tool_use_id"]) in ended
-            ended.add((session_id, row["tool_use_id"]))
+            call = (session_id, row["tool_use_id"])
+            known = call in broken or call in repeated or (call in ended and not row["is_error"])
+            repeated.add(call)
         else:
             known = kind != "api_error" or row["type"] != "assistant" or said in failed
         if not known and (row["at"] or "") >= since:
             failure = bool(row["is_error"]) if kind == "tool_result" else kind == "api_error"
             edit = kind == "tool_result" and not failure and row["tool_name"] in EDITING
-            count(row, kind == "prompt", kind == "tool_result", failure, edit, row["file_path"])
+            is_call = kind == "tool_result" and (session_id, row["tool_use_id"]) not in ended
+            count(row, kind == "prompt", is_call, failure, edit, row["file_path"])
     usage: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for row in rows(place, "SELECT * FROM model_answers"):
         if (row["at"] or "") >= since:

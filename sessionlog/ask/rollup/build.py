@@ -125,7 +125,13 @@ _MESSAGES = f"""
 INSERT INTO temp.happened
 SELECT
     sessions.number, {_QUARTER.format(at="message.at")}, message.tool_name, NULL,
-    message.kind = 'prompt', message.kind = 'tool_result', message.outcome IS 'failed',
+    message.kind = 'prompt',
+    message.kind = 'tool_result' AND NOT EXISTS (
+        SELECT 1 FROM archive.events AS event
+        WHERE event.tool_use_id = message.tool_use_id AND +event.session_id = message.session_id
+            AND event.event = 'PostToolUse'
+    ),
+    message.outcome IS 'failed',
     message.kind = 'tool_result' AND message.outcome = 'ok' AND ifnull(message.action IN {_EDITING}, 0),
     iif(message.outcome = 'ok' AND message.action IN {_EDITING}, message.file_path, NULL),
     message.at
@@ -142,7 +148,8 @@ WHERE {{which}} AND sessions.messages > 0 AND CASE message.kind
     WHEN 'tool_result' THEN message.outcome IN ('ok', 'failed') AND message.tool_use_id IS NOT NULL AND NOT EXISTS (
         SELECT 1 FROM archive.events AS event
         WHERE event.tool_use_id = message.tool_use_id AND +event.session_id = message.session_id
-            AND event.event IN ('PostToolUse', 'PostToolUseFailure')
+            -- Codex tells hooks no exit codes.
+            AND event.event IN ('PostToolUseFailure', iif(message.outcome = 'ok', 'PostToolUse', ''))
     ) AND NOT EXISTS (
         SELECT 1 FROM archive.transcript_parts AS before
         WHERE before.tool_use_id = message.tool_use_id AND +before.session_id = message.session_id
