@@ -117,7 +117,7 @@ class Reader:
         self.facts: dict[str, dict[str, Any]] = {}
         self.types: dict[str, int] = {}
         self._context: tuple[Any, ...] = ()
-        self._calls: dict[str | None, Part] = {}
+        self._open_calls: dict[str | None, Part] = {}
 
     def read(self, entry: "Entry", line: int) -> None:
         """Take in one entry. Whatever is not as it should be is passed over: the bytes are kept anyway."""
@@ -156,9 +156,9 @@ class Reader:
                 if agent_id or is_sidechain:  # the model wrote it, for a sub-agent
                     kind = "task"
             elif kind == "tool_use":
-                self._calls[part.tool_use_id] = part
+                self._open_calls[part.tool_use_id] = part
             tool_name, file_path = part.tool_name, part.file_path
-            if kind == "tool_result" and (call := self._calls.pop(part.tool_use_id, None)):
+            if kind == "tool_result" and (call := self._open_calls.pop(part.tool_use_id, None)):
                 tool_name, file_path = call.tool_name, call.file_path
             self.rows.append(
                 (
