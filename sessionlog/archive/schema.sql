@@ -101,12 +101,12 @@ CREATE TABLE events (
     END) VIRTUAL,
     -- 1 if a person, or a program in a person's place, sent this prompt; 0 for other events, and for prompts that the agent
     -- sends itself, such as the news that a background task has ended.
-    typed INTEGER GENERATED ALWAYS AS (
+    is_typed INTEGER GENERATED ALWAYS AS (
         event = 'UserPromptSubmit'
-        AND ifnull(substr(prompt, 1, 9) NOT IN (
+        AND coalesce(substr(prompt, 1, 9), '') NOT IN (
             '<task-not', '<teammate', '<command-', '<bash-inp', '<bash-std', '<local-co', '<system-r', '<user-pro'
-        ), 1)
-        AND ifnull(iif(json_valid(extra), json_extract(extra, '$.source'), NULL) IN ('user', 'sdk'), 1)
+        )
+        AND coalesce(iif(json_valid(extra), json_extract(extra, '$.source'), NULL), 'user') IN ('user', 'sdk')
     ) VIRTUAL
 ) STRICT;
 
@@ -136,7 +136,7 @@ CREATE TRIGGER events_keep_sessions AFTER INSERT ON events BEGIN
         iif(new.event = 'SessionStart' AND json_valid(new.extra), json_extract(new.extra, '$.model'), NULL),
         new.cwd, new.transcript_path, new.permission_mode,
         1,
-        new.typed,
+        new.is_typed,
         new.event IN ('PostToolUse', 'PostToolUseFailure'),
         ifnull(new.event = 'PostToolUse' AND new.action IN ('edit', 'write'), 0),
         new.outcome IS 'failed',
@@ -277,7 +277,7 @@ CREATE TABLE transcript_parts (
     prompt_id TEXT,
     tool_name TEXT,
     tool_use_id TEXT,
-    is_error INTEGER,  -- 1 if the tool failed, 2 if the call was denied.
+    is_error INTEGER,  -- 1 if the tool failed, or the call was denied.
     is_sidechain INTEGER NOT NULL,  -- 1 in a sub-agent.
     git_branch TEXT,  -- The git branch at that moment.
     text TEXT,  -- What was said; of tool calls and results, the beginning.
@@ -291,9 +291,10 @@ CREATE TABLE transcript_parts (
         WHEN tool_name IN ('Agent', 'Task') THEN 'agent'
         WHEN tool_name IN ('AskUserQuestion', 'ExitPlanMode') THEN 'ask'
     END) VIRTUAL,
+    is_denied INTEGER,  -- 1 if the call was denied.
     -- How a tool call or a request to the API ended (ok, failed, denied); empty for other parts.
     outcome TEXT GENERATED ALWAYS AS (CASE
-        WHEN kind = 'tool_result' THEN CASE is_error WHEN 1 THEN 'failed' WHEN 2 THEN 'denied' ELSE 'ok' END
+        WHEN kind = 'tool_result' THEN iif(is_error, iif(is_denied, 'denied', 'failed'), 'ok')
         WHEN kind = 'api_error' AND type = 'assistant' THEN 'failed'
     END) VIRTUAL,
     file_path TEXT,  -- Of a tool call and its result, the file in the tool's input.
@@ -399,7 +400,7 @@ CREATE TABLE model_prices (
 CREATE VIEW prompts AS
 SELECT id, session_id, at, prompt, prompt_id, permission_mode, cwd
 FROM events
-WHERE event = 'UserPromptSubmit' AND typed
+WHERE event = 'UserPromptSubmit' AND is_typed
 UNION ALL
 SELECT -id, session_id, at, text, prompt_id, NULL, NULL
 FROM transcript_parts
@@ -562,7 +563,7 @@ WITH
         SELECT id, session_id, tool_use_id FROM events
         WHERE event = 'PermissionDenied' OR (event = 'PermissionRequest' AND tool_use_id IS NOT NULL)
         UNION ALL
-        SELECT -id, session_id, tool_use_id FROM transcript_parts WHERE is_error = 2
+        SELECT -id, session_id, tool_use_id FROM transcript_parts WHERE is_denied
     ),
     call AS (
         SELECT *, max(id) OVER (PARTITION BY session_id, tool_use_id) AS asked_id FROM question
@@ -646,20 +647,20 @@ GROUP BY did.session_id, did.agent_id;
 -- last_tool_at: When the last of them ended (UTC).
 CREATE VIEW turns AS
 SELECT
-    sum(iif(is_prompt, id, 0)) AS id, session_id, max(prompt_id) AS prompt_id, min(iif(is_prompt, at, NULL)) AS at,
-    max(prompt) AS prompt, sum(outcome IN ('ok', 'failed')) AS tool_calls, sum(outcome IN ('failed', 'stopped')) AS failures,
+    max(id) AS id, session_id, max(prompt_id) AS prompt_id, min(iif(begins = 1, at, NULL)) AS at, max(prompt) AS prompt,
+    sum(outcome IN ('ok', 'failed')) AS tool_calls, sum(outcome IN ('failed', 'stopped')) AS failures,
     max(iif(outcome IN ('ok', 'failed'), at, NULL)) AS last_tool_at
 FROM (
     SELECT
-        *, sum(is_prompt) OVER (
-            PARTITION BY session_id ORDER BY at, is_prompt DESC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+        *, sum(begins) OVER (
+            PARTITION BY session_id ORDER BY at, begins DESC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
         ) AS turn
     FROM (
-        SELECT id, session_id, at, prompt, prompt_id, 1 AS is_prompt, '' AS outcome FROM prompts
+        SELECT id, session_id, at, prompt, prompt_id, 1 AS begins, '' AS outcome FROM prompts
         UNION ALL
-        SELECT 0, session_id, finished_at, NULL, NULL, 0, outcome FROM tool_calls WHERE outcome IN ('ok', 'failed')
+        SELECT NULL, session_id, finished_at, NULL, NULL, 0, outcome FROM tool_calls WHERE outcome IN ('ok', 'failed')
         UNION ALL
-        SELECT 0, session_id, at, NULL, NULL, 0, 'stopped' FROM events WHERE event = 'StopFailure'
+        SELECT NULL, session_id, at, NULL, NULL, 0, 'stopped' FROM events WHERE event = 'StopFailure'
     )
 )
 WHERE turn > 0
@@ -682,7 +683,7 @@ SELECT
         ),
         (
             SELECT prompt FROM events
-            WHERE events.session_id = sessions.session_id AND typed
+            WHERE events.session_id = sessions.session_id AND is_typed
             ORDER BY at, id LIMIT 1
         )
     ) AS first_prompt,

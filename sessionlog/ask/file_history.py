@@ -218,7 +218,7 @@ def _whole(connection: sqlite3.Connection, lines: Lines, row: Row) -> tuple[Call
 def _prompts(connection: sqlite3.Connection, session_id: str) -> list[Prompt]:
     """The prompts of a session in the order of time."""
     events = connection.execute(
-        "SELECT id, at, prompt, prompt_id FROM events WHERE session_id = ? AND typed", (session_id,)
+        "SELECT id, at, prompt, prompt_id FROM events WHERE session_id = ? AND is_typed", (session_id,)
     )
     found = [Prompt(f"e{row['id']}", row["at"], row["prompt"] or "", row["prompt_id"]) for row in events]
     if not found:

@@ -57,7 +57,7 @@ MINOR_EVENTS = ("MessageDisplay", "PostToolBatch", "SupervisorReview")
 # Both with the same columns, in the order of an index, so that their rows can be merged as they are read. No long text.
 _EVENTS = """
     SELECT
-        at, 'e', id, iif(event = 'UserPromptSubmit' AND NOT typed, 'AgentPrompt', event), agent_id, agent_type,
+        at, 'e', id, iif(event = 'UserPromptSubmit' AND NOT is_typed, 'AgentPrompt', event), agent_id, agent_type,
         tool_name, tool_use_id, prompt_id, action, outcome, 1, 0
     FROM events WHERE session_id = ? AND at >= ? ORDER BY at, id
 """
@@ -69,7 +69,7 @@ _PARTS = """
 """
 # What the hooks have seen of what a transcript may have too. The unary plus keeps SQLite on the index of the session.
 _SEEN_BY_HOOKS = """
-    SELECT iif(event = 'UserPromptSubmit' AND NOT typed, 'AgentPrompt', event), prompt_id,
+    SELECT iif(event = 'UserPromptSubmit' AND NOT is_typed, 'AgentPrompt', event), prompt_id,
         iif(event = 'UserPromptSubmit', prompt, last_assistant_message)
     FROM events WHERE session_id = ? AND +event IN ('UserPromptSubmit', 'StopFailure')
 """

@@ -151,7 +151,7 @@ def test_the_hash_format_is_what_the_docs_say(hook: Hook, place: projects.Place)
     before: dict[str, str] = {}
     for row in rows(place):
         digested = b""
-        for name in sorted(set(row) - {"hash", "action", "outcome", "typed"}):
+        for name in sorted(set(row) - {"hash", "action", "outcome", "is_typed"}):
             if row[name] is not None:
                 value = str(row[name]).encode()
                 digested += f"{name} {len(value)}\n".encode() + value + b"\n"

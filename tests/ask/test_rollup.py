@@ -83,7 +83,7 @@ def truth(place: Place, since: str = "") -> dict[str, Any]:
             continue
         path = row["file_path"] or json.loads(row["tool_input"] or "{}").get("notebook_path")
         tool, failure = name.startswith("PostToolUse"), name in ("PostToolUseFailure", "StopFailure")
-        count(row, bool(row["typed"]), tool, failure, edit, path)
+        count(row, bool(row["is_typed"]), tool, failure, edit, path)
     hooks = rows(place)
     ended = {(row["session_id"], row["tool_use_id"]) for row in hooks if row["event"] == "PostToolUse"}
     broken = {(row["session_id"], row["tool_use_id"]) for row in hooks if row["event"] == "PostToolUseFailure"}
@@ -99,7 +99,7 @@ def truth(place: Place, since: str = "") -> dict[str, Any]:
         if kind == "prompt":
             by_words = said in words and not (words[said] and row["prompt_id"])
             known = (row["prompt_id"] and (session_id, row["prompt_id"]) in ids) or by_words
-        elif kind == "tool_result" and row["is_error"] != 2 and row["tool_use_id"]:
+        elif kind == "tool_result" and not row["is_denied"] and row["tool_use_id"]:
             call = (session_id, row["tool_use_id"])
             known = call in broken or call in repeated or (call in ended and not row["is_error"])
             repeated.add(call)

@@ -32,6 +32,7 @@ COLUMNS = (
     "tool_use_id",
     "is_error",
     "is_sidechain",
+    "is_denied",
     "git_branch",
     "text",
     "thinking",
@@ -83,7 +84,6 @@ DENIALS = (
 )
 # These are no denials: the call was stopped after it had begun.
 STOPPED = ("interrupted", "cancelled")
-FAILED, DENIED = 1, 2  # in the column is_error
 # Between these stands what the person typed with the denial.
 SAID, NOTE = "the user said:", "Note: The user's next message may contain"
 
@@ -173,6 +173,7 @@ class Reader:
                     part.tool_use_id,
                     part.is_error,
                     is_sidechain,
+                    part.is_denied,
                     branch,
                     part.text,
                     part.thinking,
@@ -284,6 +285,7 @@ class Part(NamedTuple):
     tool_name: str | None = None
     tool_use_id: str | None = None
     is_error: int | None = None
+    is_denied: int | None = None
     file_path: str | None = None
     command: str | None = None
     reason: str | None = None
@@ -342,15 +344,15 @@ def _call(block: "Entry") -> Part:
 
 
 def _result(entry: "Entry", block: "Entry") -> Part:
-    content, is_error, reason = block.get("content"), 0, None
-    if block.get("is_error") is True:
-        is_error, kind = FAILED, entry.get("toolDenialKind")
-        said = _excerpt(content, None) or ""
-        if kind not in STOPPED and (isinstance(kind, str) or said.startswith(DENIALS)):
-            is_error, reason = DENIED, denial_reason(said)
+    content, tool_use_id = block.get("content"), _text(block.get("tool_use_id"))
+    if block.get("is_error") is not True:
+        return Part("tool_result", _excerpt(content, EXCERPT), tool_use_id=tool_use_id, is_error=0)
+    kind, said = entry.get("toolDenialKind"), _excerpt(content, None) or ""
+    if kind in STOPPED or not (isinstance(kind, str) or said.startswith(DENIALS)):
+        return Part("tool_result", said[:EXCERPT] or None, tool_use_id=tool_use_id, is_error=1)
     # Words of people are never cut.
-    text = _excerpt(content, None if is_error == DENIED else EXCERPT)
-    return Part("tool_result", text, tool_use_id=_text(block.get("tool_use_id")), is_error=is_error, reason=reason)
+    reason = denial_reason(said)
+    return Part("tool_result", said or None, tool_use_id=tool_use_id, is_error=1, is_denied=1, reason=reason)
 
 
 def denial_reason(text: str) -> str | None:

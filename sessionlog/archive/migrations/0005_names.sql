@@ -53,12 +53,12 @@ ALTER TABLE events ADD COLUMN outcome TEXT GENERATED ALWAYS AS (CASE event
         WHEN 'StopFailure' THEN 'failed'
         WHEN 'PermissionDenied' THEN 'denied'
     END) VIRTUAL;
-ALTER TABLE events ADD COLUMN typed INTEGER GENERATED ALWAYS AS (
+ALTER TABLE events ADD COLUMN is_typed INTEGER GENERATED ALWAYS AS (
         event = 'UserPromptSubmit'
-        AND ifnull(substr(prompt, 1, 9) NOT IN (
+        AND coalesce(substr(prompt, 1, 9), '') NOT IN (
             '<task-not', '<teammate', '<command-', '<bash-inp', '<bash-std', '<local-co', '<system-r', '<user-pro'
-        ), 1)
-        AND ifnull(iif(json_valid(extra), json_extract(extra, '$.source'), NULL) IN ('user', 'sdk'), 1)
+        )
+        AND coalesce(iif(json_valid(extra), json_extract(extra, '$.source'), NULL), 'user') IN ('user', 'sdk')
     ) VIRTUAL;
 ALTER TABLE transcript_parts ADD COLUMN action TEXT GENERATED ALWAYS AS (CASE
         WHEN tool_name IN ('Bash', 'PowerShell') THEN 'run'
@@ -69,8 +69,9 @@ ALTER TABLE transcript_parts ADD COLUMN action TEXT GENERATED ALWAYS AS (CASE
         WHEN tool_name IN ('Agent', 'Task') THEN 'agent'
         WHEN tool_name IN ('AskUserQuestion', 'ExitPlanMode') THEN 'ask'
     END) VIRTUAL;
+ALTER TABLE transcript_parts ADD COLUMN is_denied INTEGER;
 ALTER TABLE transcript_parts ADD COLUMN outcome TEXT GENERATED ALWAYS AS (CASE
-        WHEN kind = 'tool_result' THEN CASE is_error WHEN 1 THEN 'failed' WHEN 2 THEN 'denied' ELSE 'ok' END
+        WHEN kind = 'tool_result' THEN iif(is_error, iif(is_denied, 'denied', 'failed'), 'ok')
         WHEN kind = 'api_error' AND type = 'assistant' THEN 'failed'
     END) VIRTUAL;
 ALTER TABLE transcript_parts ADD COLUMN file_path TEXT;
@@ -81,7 +82,7 @@ ALTER TABLE transcript_parts ADD COLUMN reason TEXT;
 UPDATE transcript_parts SET kind = 'task' WHERE kind = 'prompt' AND (agent_id IS NOT NULL OR is_sidechain);
 UPDATE transcript_parts SET kind = iif(text GLOB '<bash-input>*', 'bash_input', 'bash_output')
 WHERE kind = 'prompt' AND (text GLOB '<bash-input>*' OR text GLOB '<bash-std*');
-UPDATE transcript_parts SET is_error = 2, reason = iif(
+UPDATE transcript_parts SET is_denied = 1, reason = iif(
     instr(text, 'the user said:'), trim(substr(text, instr(text, 'the user said:') + 14), char(10) || ' '), NULL
 )
 WHERE kind = 'tool_result' AND is_error AND text GLOB 'The user doesn''t want to proceed with this tool use.*';
@@ -96,9 +97,9 @@ UPDATE transcript_parts SET (tool_name, file_path) = (
 )
 WHERE kind = 'tool_result' AND tool_name IS NULL;
 UPDATE sessions SET prompts = (
-    SELECT count(*) FROM events WHERE events.session_id = sessions.session_id AND typed
+    SELECT count(*) FROM events WHERE events.session_id = sessions.session_id AND is_typed
 )
-WHERE session_id IN (SELECT session_id FROM events WHERE event = 'UserPromptSubmit' AND NOT typed);
+WHERE session_id IN (SELECT session_id FROM events WHERE event = 'UserPromptSubmit' AND NOT is_typed);
 
 -- `action` also knows apply_patch. Count its edits, as the trigger now does.
 UPDATE sessions SET edits = sessions.edits + other.edits

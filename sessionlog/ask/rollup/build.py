@@ -93,7 +93,7 @@ _EVENTS = f"""
 INSERT INTO temp.happened
 SELECT
     sessions.number, {_QUARTER.format(at="at")}, tool_name, duration_ms,
-    typed,
+    is_typed,
     event IN ('PostToolUse', 'PostToolUseFailure'),
     outcome IS 'failed',
     ifnull(event = 'PostToolUse' AND action IN {_EDITING}, 0) AS edit,
@@ -267,7 +267,7 @@ UPDATE main.sessions SET first_prompt = substr(coalesce(
     ), NULL),
     iif(events > 0 AND prompts > 0, (
         SELECT prompt FROM archive.events AS event
-        WHERE event.session_id = sessions.session_id AND typed
+        WHERE event.session_id = sessions.session_id AND is_typed
         ORDER BY at, id LIMIT 1
     ), NULL)
 ), 1, {HEAD})
