@@ -228,12 +228,21 @@ CREATE TABLE transcripts (
     file_mtime_ns INTEGER NOT NULL DEFAULT 0,  -- Its time when it was last read, in nanoseconds since 1970.
     first_import_at TEXT NOT NULL,  -- When it was first archived (UTC).
     last_import_at TEXT NOT NULL,  -- When something of it was last archived (UTC).
-    client TEXT NOT NULL DEFAULT 'claude-code'  -- The agent that wrote it.
+    client TEXT NOT NULL DEFAULT 'claude-code',  -- The agent that wrote it.
+    pruned_bytes INTEGER NOT NULL DEFAULT 0  -- So many bytes at its beginning were pruned, or the output in them.
 ) STRICT;
 
 CREATE UNIQUE INDEX transcripts_file ON transcripts (file, generation);
 -- All files of a session: what `restore` writes back.
 CREATE INDEX transcripts_session_id ON transcripts (session_id, kind);
+
+-- The sessions that `prune` removed, so that no import and no merge brings them back.
+CREATE TABLE pruned_sessions (
+    session_id TEXT PRIMARY KEY,
+    until TEXT,  -- Everything up to this moment stays out (UTC).
+    output_until TEXT,  -- What tools printed up to this moment stays out (UTC).
+    pruned_at TEXT NOT NULL  -- When it was pruned (UTC).
+) STRICT;
 
 -- The bytes of the transcripts, compressed; `sessionlog restore` puts them together again.
 CREATE TABLE transcript_chunks (
@@ -393,8 +402,8 @@ CREATE TABLE model_prices (
 -- --- Views -----------------------------------------------------------------------------------------------------------
 -- They ask json_valid() first: one value nested deeper than SQLite can parse must not break a query over the rest.
 
--- One row per prompt that a person sent. One that only a transcript has, has minus the number of the transcript part as
--- its id; so do the rows of the other views below.
+-- One row per prompt that a person sent.
+-- id: The number of the event; minus the number of the part, where only a transcript has it.
 -- prompt_id: The prompt, by the id that the agent gave it.
 -- cwd: The working directory at that moment.
 CREATE VIEW prompts AS
@@ -416,7 +425,7 @@ WHERE kind = 'prompt'
     );
 
 -- One row per tool call, its start and its end joined. A call without an end was cancelled or cut off.
--- id: The number of the event that began it.
+-- id: The number of the event that began it; minus the number of the part, where only a transcript has it.
 -- started_at: When it began (UTC).
 -- finished_at: When it ended (UTC).
 -- outcome: ok, failed, denied or no result.

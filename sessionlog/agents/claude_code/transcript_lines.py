@@ -135,7 +135,7 @@ class Reader:
         message = entry.get("message")
         if not isinstance(message, dict):
             message = {}
-        at = _time(entry.get("timestamp"))
+        at = time_of(entry.get("timestamp"))
         agent_id = _text(entry.get("agentId")) or self.agent_id
         usage = message.get("usage")
         model = _text(message.get("model"))
@@ -438,7 +438,8 @@ def _text(value: "Any") -> str | None:
     return value.replace("\0", "\u2400") if "\0" in value else value
 
 
-def _time(value: "Any") -> str | None:
+def time_of(value: "Any") -> str | None:
+    """A time as the archive writes it."""
     if type(value) is not str or len(value) < 19 or value[4] != "-" or value[10] != "T":
         return None
     return value if value[-1] == "Z" and len(value) >= 20 else _in_utc(value)
