@@ -11,6 +11,7 @@ from datasette.utils.asgi import Response
 
 from sessionlog.ask import file_history
 from sessionlog.ask.search import index
+from sessionlog.session.edits import path_of_input
 from sessionlog.web import archives, background, diffs
 from sessionlog.web import page as pages
 from sessionlog.web import search as search_page
@@ -120,7 +121,7 @@ async def _line(datasette: Any, request: Any, project: str, path: str, line: str
                 found, all_of_it = file_history.of_line(connection, line, path=path, limit=SHOWN)
                 is_all = is_all and all_of_it
                 for what, change in found:
-                    changed = file_history.path_of_input(change.call.input)
+                    changed = path_of_input(change.call.input)
                     shown.append(Shown(change, archive, changed, diffs.render(change.call), what))
         shown.sort(key=lambda one: one.change.at, reverse=True)
         return shown[:SHOWN], is_all and len(shown) <= SHOWN
