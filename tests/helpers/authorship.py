@@ -231,7 +231,12 @@ class World:
         at = self.pick(lines)
         if at is None or len(lines) < 25:
             return None
-        del lines[at : at + self.rng.choice([1, 1, 2, 5])]
+        starts = [number for number, line in enumerate(lines) if line.text.startswith("def ")]
+        if self.rng.random() < 0.3 and len(starts) > 3:
+            number = self.rng.randrange(len(starts) - 1)
+            del lines[starts[number] : starts[number + 1]]
+        else:
+            del lines[at]
         return lines
 
     def wrap(self, who: str, path: str) -> Lines | None:
@@ -240,7 +245,9 @@ class World:
         at = self.pick(lines)
         if at is None:
             return None
-        count = self.rng.randrange(2, 5)
+        count = 1
+        while count < 4 and at + count < len(lines) and lines[at + count].text.startswith("    "):
+            count += 1
         inner = [line._replace(text=f"    {line.text}" if line.text else "") for line in lines[at : at + count]]
         lines[at : at + count] = [Line(f"    if {self.rng.choice(NOUNS)}.is_{self.rng.choice(NOUNS)}():", who), *inner]
         return lines

@@ -50,6 +50,7 @@ def align(old: Sequence[str], new: Sequence[str], keys: Keys) -> list[int]:
     found = [NEW] * len(new)
     for i, j, length in _equal(olds, news, 0, len(olds), 0, len(news)):
         found[j : j + length] = range(i, i + length)
+    _slide(old, new, olds, news, found)
     for i1, i2, j1, j2 in _differing(found, len(old)):
         _reflowed(olds, news, i1, i2, j1, j2, found)
     used = set(found)
@@ -165,6 +166,56 @@ def _unique(olds: list[Tokens], news: list[Tokens], i1: int, i2: int, j1: int, j
         found.append(pairs[number])
         number = chain[number]
     return found[::-1]
+
+
+def _slide(old: Sequence[str], new: Sequence[str], olds: list[Tokens], news: list[Tokens], found: list[int]) -> None:
+    """Of equal lines before and after something new, or something that has gone, choose those that people would.
+
+    A function is added from its first line on, not from the last line of the function before it.
+    """
+    gone = [NEW] * len(old)
+    for j, i in enumerate(found):
+        if i != NEW:
+            gone[i] = j
+    _slide_side(old, olds, gone)
+    found[:] = [NEW] * len(new)
+    for i, j in enumerate(gone):
+        if j != NEW:
+            found[j] = i
+    _slide_side(new, news, found)
+
+
+def _slide_side(lines: Sequence[str], keys: list[Tokens], found: list[int]) -> None:
+    at = 0
+    while at < len(found):
+        if found[at] != NEW:
+            at += 1
+            continue
+        start = at
+        while at < len(found) and found[at] == NEW:
+            at += 1
+        first, end = start, at
+        while first and found[first - 1] != NEW and keys[first - 1] == keys[end - 1]:
+            first, end = first - 1, end - 1
+        size = end - first
+        best, least = start, _depth(lines[start])
+        while True:
+            if (depth := _depth(lines[first])) <= least:
+                best, least = first, depth
+            last = first + size
+            if last >= len(found) or (last >= at and found[last] == NEW) or keys[first] != keys[last]:
+                break
+            first += 1
+        # Lines that are passed on the way take the place of those that they equal.
+        kept = [found[k] for k in range(min(start, best), max(start, best) + size) if found[k] != NEW]
+        for k in range(min(start, best), max(start, best) + size):
+            found[k] = NEW if best <= k < best + size else kept.pop(0)
+        at = max(at, best + size)
+
+
+def _depth(line: str) -> int:
+    """How deep a line stands; nothing begins with a blank one."""
+    return len(line) - len(line.lstrip()) if line.strip() else 1000
 
 
 def _differing(found: list[int], count: int) -> Iterator[tuple[int, int, int, int]]:

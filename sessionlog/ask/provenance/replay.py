@@ -160,8 +160,8 @@ class Replay:
         first, last = len(lines), len(lines)
         if 2 * size >= len(wanted) and align.significance(there[j : j + size]) >= align.SIGNIFICANT:
             first, last = max(0, i - j), min(len(lines), i - j + len(wanted))
-        found = align.align(lines[first:last], wanted, self.keys)
-        origins = [OUTSIDE if at == NEW else state.origins[first + at] for at in found]
+        there_now = State("\n".join(lines[first:last]), state.origins[first:last] or [OUTSIDE])
+        origins = self._recognised(there_now, wanted)
         return State(
             "\n".join([*lines[:first], *wanted, *lines[last:]]),
             [*state.origins[:first], *origins, *state.origins[last:]],
@@ -190,18 +190,18 @@ class Replay:
         """Whose lines these are, given what the file was like the last time it was seen."""
         found = align.align(state.lines, lines, self.keys)
         origins = [OUTSIDE if i == NEW else state.origins[i] for i in found]
-        unknown = [j for j, i in enumerate(found) if i == NEW]
+        unknown = [j for j, origin in enumerate(origins) if origin == OUTSIDE]
         for other in [*self.states.values(), *reversed(self._remembered)]:
             if not unknown:
                 return origins
             if other is not state:
                 there = align.align(other.lines, lines, self.keys)
                 for j in align.significant(unknown, there, lines, self.keys):
-                    found[j], origins[j] = 0, other.origins[there[j]]
-                unknown = [j for j in unknown if found[j] == NEW]
+                    origins[j] = other.origins[there[j]]
+                unknown = [j for j in unknown if origins[j] == OUTSIDE]
         if unknown and self._pool:
             news = [self.keys.tokens(line) for line in lines]
-            there = [NEW if i == NEW else 0 for i in found]
+            there = [NEW if origin == OUTSIDE else 0 for origin in origins]
             align.moved(self._pool, [bool(key) for key in self._pool], news, there)
             for j in unknown:
                 if there[j] != NEW:
