@@ -13,6 +13,8 @@ NEW = -1
 # Moved lines are the same lines only if they have this many letters and digits, as in `git blame -M`: a lone `}` or
 # `return None` occurs by chance.
 SIGNIFICANT = 20
+# A line with so many of them is not written twice in the same place by chance, as `return None` is.
+TELLING = 13
 
 # difflib takes time that grows with the square of the lines. A larger gap without a unique line in common is new text.
 _GAP = 1500
@@ -81,16 +83,21 @@ def moved(olds: Sequence[Tokens], free: list[bool], news: Sequence[Tokens], foun
         j += length or 1
 
 
-def significant(wanted: Sequence[int], found: list[int], lines: Sequence[str], keys: Keys) -> Iterator[int]:
-    """Those of the wanted lines that were found in a run long enough to mean something."""
-    run: list[int] = []
-    for j in [*wanted, NEW]:
-        if run and (j != run[-1] + 1 or found[j] != found[run[-1]] + 1):
-            if significance([keys.tokens(lines[k]) for k in run]) >= SIGNIFICANT:
-                yield from run
-            run = []
-        if j != NEW and found[j] != NEW:
-            run.append(j)
+def significant(wanted: set[int], found: list[int], lines: Sequence[str], keys: Keys) -> Iterator[int]:
+    """Those of the wanted lines that were found in a run that is long enough to mean something.
+
+    For a line that is itself no common one, its neighbours count too, wanted or not.
+    """
+    for among, least in ((wanted, 0), (set(range(len(lines))), TELLING)):
+        run: list[int] = []
+        for j in range(len(lines) + 1):
+            goes_on = j < len(lines) and j in among and found[j] != NEW
+            if run and not (goes_on and found[j] == found[run[-1]] + 1):
+                if significance([keys.tokens(lines[k]) for k in run]) >= SIGNIFICANT:
+                    yield from (k for k in run if k in wanted and significance([keys.tokens(lines[k])]) >= least)
+                run = []
+            if goes_on:
+                run.append(j)
 
 
 def _run(olds: Sequence[Tokens], free: list[bool], news: Sequence[Tokens], found: list[int], i: int, j: int) -> int:

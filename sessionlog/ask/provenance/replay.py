@@ -6,6 +6,7 @@ where an edit shows what the file was like before, and at the end, where the fil
 
 from __future__ import annotations
 
+import bisect
 import difflib
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -18,10 +19,16 @@ from sessionlog.session.edits import Replacement
 
 # The origin of a line that no recorded edit wrote. Other origins are numbers of edits.
 OUTSIDE = -1
+# The origin of a line that was there when an edit came, without anybody having seen who brought it. Only in between.
+_UNSEEN = -2
 
 # Texts and lines that are remembered after they have gone: a checkout or a revert may bring them back.
 _STATES = 8
 _POOL = 50_000
+# Lines around a replacement that are compared with it.
+_CONTEXT = 12
+# Lines before and after a blank one, to one of whose authors it belongs.
+_BESIDE = 5
 
 
 class State(NamedTuple):
@@ -65,7 +72,18 @@ class Replay:
         state = self.states.get(root) or self._nearest(lines)
         if state is None:
             return [OUTSIDE] * len(lines)
-        return self._recognised(state, lines)
+        return self._without_strays(lines, self._recognised(state, lines))
+
+    def _without_strays(self, lines: list[str], origins: list[int]) -> list[int]:
+        """A blank line or a lone bracket says nothing by itself: it belongs to a neighbour, or to nobody we know."""
+        sessions = ["" if origin < 0 else self.edits[origin].session_id for origin in origins]
+        said = [j for j, line in enumerate(lines) if align.significance([self.keys.tokens(line)])]
+        found = list(origins)
+        for j in sorted(set(range(len(lines))).difference(said)):
+            at = bisect.bisect(said, j)
+            if sessions[j] not in (sessions[k] for k in said[max(0, at - _BESIDE) : at + _BESIDE]):
+                found[j] = OUTSIDE
+        return found
 
     def overlap(self, lines: list[str]) -> int:
         """How many lines of a text the replay has come to."""
@@ -138,14 +156,14 @@ class Replay:
         places = _places(state.text, replacement)
         text, origins = state.text, list(state.origins)
         for at in reversed(places):
-            first = text.count("\n", 0, at)
-            start = text.rfind("\n", 0, at) + 1
-            stop = text.find("\n", at + len(replacement.old))
-            stop = len(text) if stop < 0 else stop
-            old_lines = text[start:stop].split("\n")
-            new_text = text[start:at] + replacement.new + text[at + len(replacement.old) : stop]
-            region = State(text[start:stop], origins[first : first + len(old_lines)])
-            origins[first : first + len(old_lines)] = self._rewritten(region, new_text, number).origins
+            end = at + len(replacement.old)
+            start, stop = _around(text, at, end)
+            first = text.count("\n", 0, start)
+            last = first + text.count("\n", start, stop) + 1
+            new_text = text[start:at] + replacement.new + text[end:stop]
+            origins[first:last] = self._rewritten(
+                State(text[start:stop], origins[first:last]), new_text, number
+            ).origins
             text = text[:start] + new_text + text[stop:]
         self._set(root, State(text, origins))
 
@@ -157,11 +175,14 @@ class Replay:
         lines = state.lines if state.origins else []
         here, there = [self.keys.tokens(line) for line in lines], [self.keys.tokens(line) for line in wanted]
         i, j, size = difflib.SequenceMatcher(None, here, there, autojunk=False).find_longest_match()
-        first, last = len(lines), len(lines)
+        first = last = len(lines)
         if 2 * size >= len(wanted) and align.significance(there[j : j + size]) >= align.SIGNIFICANT:
-            first, last = max(0, i - j), min(len(lines), i - j + len(wanted))
+            first, last = (
+                i - _reach(here[:i][::-1], there[:j][::-1]),
+                i + size + _reach(here[i + size :], there[j + size :]),
+            )
         there_now = State("\n".join(lines[first:last]), state.origins[first:last] or [OUTSIDE])
-        origins = self._recognised(there_now, wanted)
+        origins = [_UNSEEN if origin == OUTSIDE else origin for origin in self._recognised(there_now, wanted)]
         return State(
             "\n".join([*lines[:first], *wanted, *lines[last:]]),
             [*state.origins[:first], *origins, *state.origins[last:]],
@@ -178,7 +199,7 @@ class Replay:
         """Remember the lines that an edit took out."""
         kept = set(found)
         for i, line in enumerate(state.lines):
-            if i not in kept and state.origins[i] != OUTSIDE:
+            if i not in kept and state.origins[i] >= 0:
                 self._pool.append(self.keys.tokens(line))
                 self._pool_origins.append(state.origins[i])
             elif self._pool and self._pool[-1]:
@@ -190,23 +211,37 @@ class Replay:
         """Whose lines these are, given what the file was like the last time it was seen."""
         found = align.align(state.lines, lines, self.keys)
         origins = [OUTSIDE if i == NEW else state.origins[i] for i in found]
-        unknown = [j for j, origin in enumerate(origins) if origin == OUTSIDE]
+        unknown = {j for j, i in enumerate(found) if i == NEW or origins[j] == _UNSEEN}
         for other in [*self.states.values(), *reversed(self._remembered)]:
-            if not unknown:
-                return origins
-            if other is not state:
+            if unknown and other is not state:
                 there = align.align(other.lines, lines, self.keys)
                 for j in align.significant(unknown, there, lines, self.keys):
                     origins[j] = other.origins[there[j]]
-                unknown = [j for j in unknown if origins[j] == OUTSIDE]
+                unknown = {j for j in unknown if origins[j] < 0}
         if unknown and self._pool:
             news = [self.keys.tokens(line) for line in lines]
-            there = [NEW if origin == OUTSIDE else 0 for origin in origins]
+            there = [NEW if j in unknown else 0 for j in range(len(lines))]
             align.moved(self._pool, [bool(key) for key in self._pool], news, there)
             for j in unknown:
                 if there[j] != NEW:
                     origins[j] = self._pool_origins[there[j]]
-        return origins
+        return [max(origin, OUTSIDE) for origin in origins]
+
+
+def _reach(here: list[Tokens], there: list[Tokens]) -> int:
+    """How many of these lines are in the place of those: up to the last one that both have."""
+    some = here[: len(there) + _CONTEXT]
+    matcher = difflib.SequenceMatcher(None, some, there, autojunk=False)
+    return max((i + size for i, _, size in matcher.get_matching_blocks() if size), default=0)
+
+
+def _around(text: str, start: int, end: int) -> tuple[int, int]:
+    """A piece of text with whole lines before and after it, so that a change can be told from the same lines nearby."""
+    for _ in range(_CONTEXT + 1):
+        start = text.rfind("\n", 0, max(start - 1, 0)) + 1 if start else 0
+        end = text.find("\n", end + 1) if 0 <= end < len(text) else -1
+        end = len(text) if end < 0 else end
+    return start, end
 
 
 def _places(text: str, replacement: Replacement) -> list[int]:
