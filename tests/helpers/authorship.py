@@ -182,8 +182,8 @@ class World:
         name = f"{rng.choice(VERBS)}_{rng.choice(NOUNS)}"
         found = [f"def {name}({rng.choice(NOUNS)}, {rng.choice(NOUNS)}=None):"]
         for _ in range(rng.randrange(2, 7)):
-            found.append(rng.choice(COMMON) if rng.random() < 0.4 else self.statement())
-        found += ["    return None" if rng.random() < 0.5 else f"    return {rng.choice(NOUNS)}", ""]
+            found.append(rng.choice(COMMON) if rng.random() < 0.1 else self.statement())
+        found += ["    return None" if rng.random() < 0.15 else f"    return {rng.choice(NOUNS)}", ""]
         return [Line(one, who) for one in found]
 
     def statement(self) -> str:
@@ -248,6 +248,8 @@ class World:
         count = 1
         while count < 4 and at + count < len(lines) and lines[at + count].text.startswith("    "):
             count += 1
+        while lines[at + count - 1].text.endswith((",", "(")):  # a call that a formatter has split
+            count += 1
         inner = [line._replace(text=f"    {line.text}" if line.text else "") for line in lines[at : at + count]]
         lines[at : at + count] = [Line(f"    if {self.rng.choice(NOUNS)}.is_{self.rng.choice(NOUNS)}():", who), *inner]
         return lines
@@ -289,8 +291,12 @@ class World:
         self.files[new] = self.files.pop(path)
 
     def pick(self, lines: Lines) -> int | None:
-        """A line within a function."""
-        inside = [at for at, line in enumerate(lines) if line.text.startswith("    ")]
+        """A line within a function, and not in the middle of a call that a formatter has split."""
+        inside = [
+            at
+            for at, line in enumerate(lines)
+            if line.text.startswith("    ") and not line.text.endswith((",", "(", " )"))
+        ]
         return self.rng.choice(inside) if inside else None
 
 

@@ -22,6 +22,8 @@ _GAP = 1500
 _PAIRS = 40_000
 # Places where a moved line may come from.
 _CANDIDATES = 50
+# Lines, or words, that may have come between the pieces of a line that was split.
+_APART = 4
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 # Formatters add and remove these, and turn one quote into the other.
@@ -56,7 +58,9 @@ def align(old: Sequence[str], new: Sequence[str], keys: Keys) -> list[int]:
     for i1, i2, j1, j2 in _differing(found, len(old)):
         _reflowed(olds, news, i1, i2, j1, j2, found)
     used = set(found)
-    moved(olds, [i not in used for i in range(len(olds))], news, found)
+    free = [i not in used for i in range(len(olds))]
+    moved(olds, free, news, found)
+    _moved_and_reflowed(olds, free, news, found)
     return found
 
 
@@ -248,8 +252,57 @@ def _reflowed(olds: list[Tokens], news: list[Tokens], i1: int, i2: int, j1: int,
                 _share_out(olds, news, i, i_end, j, j_end, found)
                 i1, j = i_end, j_end
                 break
+            if pieces := _pieces(olds[i], news, j, j2):
+                for k in pieces:
+                    found[k] = i
+                i1, j = i + 1, pieces[-1] + 1
+                break
         else:
             j += 1
+
+
+def _moved_and_reflowed(olds: list[Tokens], free: list[bool], news: list[Tokens], found: list[int]) -> None:
+    """Lines that were both moved and split."""
+    places: dict[Tokens, list[int]] = {}
+    for i, key in enumerate(olds):
+        if free[i] and len(key) > 1:
+            places.setdefault(key[:2], []).append(i)
+    j = 0
+    while j < len(news):
+        end = j + 1
+        if found[j] == NEW and (candidates := places.get(news[j][:2])):
+            last = j
+            while last < len(news) and found[last] == NEW:
+                last += 1
+            for i in candidates[-_CANDIDATES:]:
+                ends = _same_words(olds, news, i, i + 1, j, last) if free[i] else None
+                if ends and significance([olds[i]]) >= SIGNIFICANT:
+                    _share_out(olds, news, i, ends[0], j, ends[1], found)
+                    free[i] = False
+                    end = ends[1]
+                    break
+        j = end
+
+
+def _pieces(old: Tokens, news: list[Tokens], j: int, j2: int) -> list[int]:
+    """The new lines that an old one was split into, if somebody has changed some of them since."""
+    found: list[int] = []
+    at = 0
+    k = j
+    while k < j2 and at < len(old) and k - (found[-1] if found else j) <= _APART:
+        words = _words(news[k])
+        skipped = 0 if not found else _APART + 1
+        place = next((p for p in range(at, at + skipped + 1) if words and old[p : p + len(words)] == words), NEW)
+        if place != NEW:
+            found.append(k)
+            at = place + len(words)
+        elif not found:
+            return []
+        elif news[k] and not words and found[-1] == k - 1 and at == len(old):
+            found.append(k)
+        k += 1
+    said = sum(len(_words(news[k])) for k in found)
+    return found if len(found) > 1 and 5 * said >= 3 * len(old) else []
 
 
 def _same_words(olds: list[Tokens], news: list[Tokens], i: int, i2: int, j: int, j2: int) -> tuple[int, int] | None:

@@ -32,6 +32,11 @@ class Line(NamedTuple):
         """The commit that brought the line into the file, whoever wrote it."""
         return self.stored.commit if self.stored else None
 
+    @property
+    def source(self) -> str:
+        """Where the line comes from: edit, commit, or not recorded."""
+        return "edit" if self.edit else "commit" if self.stored else "not recorded"
+
 
 class Blame(NamedTuple):
     """A file, line by line."""

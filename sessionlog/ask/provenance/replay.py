@@ -9,7 +9,7 @@ from __future__ import annotations
 import bisect
 import difflib
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from sessionlog.ask.provenance import align
@@ -29,6 +29,8 @@ _POOL = 50_000
 _CONTEXT = 12
 # Lines before and after a blank one, to one of whose authors it belongs.
 _BESIDE = 5
+# How far apart two equal lines may be to be taken for each other.
+_NEAR = 20
 
 
 class State(NamedTuple):
@@ -59,6 +61,8 @@ class Replay:
         # Lines that edits removed, in runs; an empty key ends a run.
         self._pool: list[Tokens] = []
         self._pool_origins: list[int] = []
+        # For the short lines of each edit, the pairs that they made with those before and after them.
+        self._beside: dict[tuple[int, Tokens], set[tuple[Tokens, Tokens]]] = {}
         self._next = 0
 
     def run(self, until: str = "~") -> None:
@@ -75,15 +79,30 @@ class Replay:
         return self._without_strays(lines, self._recognised(state, lines))
 
     def _without_strays(self, lines: list[str], origins: list[int]) -> list[int]:
-        """A blank line or a lone bracket says nothing by itself: it belongs to a neighbour, or to nobody we know."""
-        sessions = ["" if origin < 0 else self.edits[origin].session_id for origin in origins]
-        said = [j for j, line in enumerate(lines) if align.significance([self.keys.tokens(line)])]
+        """Put right the origins of lines that say little, and of which there are several."""
+        keys = [self.keys.tokens(line) for line in lines]
         found = list(origins)
-        for j in sorted(set(range(len(lines))).difference(said)):
+        self._doubt(keys, found)
+        sessions = ["" if origin < 0 else self.edits[origin].session_id for origin in found]
+        said = [j for j, key in enumerate(keys) if align.significance([key])]
+        for j in sorted(set(range(len(lines))).difference(said)):  # blank lines and lone brackets
             at = bisect.bisect(said, j)
             if sessions[j] not in (sessions[k] for k in said[max(0, at - _BESIDE) : at + _BESIDE]):
                 found[j] = OUTSIDE
         return found
+
+    def _doubt(self, keys: list[Tokens], found: list[int]) -> None:
+        """Of two lines such as `return None`, an edit wrote the one that stands beside the same lines as then."""
+        same: dict[Tokens, list[tuple[int, set[tuple[Tokens, Tokens]]]]] = {}
+        for j, beside in _beside(keys):
+            same.setdefault(keys[j], []).append((j, beside))
+        for key, places in same.items():
+            for j, beside in places:
+                stood = self._beside.get((found[j], key))
+                if not stood or beside & stood:
+                    continue
+                if any(found[k] != found[j] and there & stood and abs(k - j) <= _NEAR for k, there in places):
+                    found[j] = OUTSIDE
 
     def overlap(self, lines: list[str]) -> int:
         """How many lines of a text the replay has come to."""
@@ -193,6 +212,10 @@ class Replay:
         lines = text.split("\n")
         found = align.align(state.lines, lines, self.keys)
         self._bury(state, found)
+        keys = [self.keys.tokens(line) for line in lines]
+        for j, beside in _beside(keys):
+            if found[j] == NEW:
+                self._beside.setdefault((number, keys[j]), set()).update(beside)
         return State(text, [number if i == NEW else state.origins[i] for i in found])
 
     def _bury(self, state: State, found: list[int]) -> None:
@@ -226,6 +249,16 @@ class Replay:
                 if there[j] != NEW:
                     origins[j] = self._pool_origins[there[j]]
         return [max(origin, OUTSIDE) for origin in origins]
+
+
+def _beside(keys: list[Tokens]) -> Iterator[tuple[int, set[tuple[Tokens, Tokens]]]]:
+    """The lines that say little, each with the pairs that it makes with the one before and the one after it."""
+    said = [j for j, key in enumerate(keys) if align.significance([key])]
+    for at, j in enumerate(said):
+        if align.significance([keys[j]]) < align.TELLING:
+            before = keys[said[at - 1]] if at else ()
+            after = keys[said[at + 1]] if at + 1 < len(said) else ()
+            yield j, {(before, keys[j]), (keys[j], after)}
 
 
 def _reach(here: list[Tokens], there: list[Tokens]) -> int:
