@@ -16,7 +16,8 @@ from bench.archives import Archive
 from bench.hook import BARE, PYTHON, ROOT, as_json, run
 from bench.processes import SESSIONLOG, Run, browsing, lines_a_second, timed
 from bench.report import milliseconds
-from sessionlog.archive import describe, lookup, read, sidecar
+from sessionlog.archive import lookup, read, sidecar
+from sessionlog.ask import audit
 from sessionlog.ask.rollup import open as rollup
 from sessionlog.ask.search import index
 
@@ -135,7 +136,7 @@ def pages(found: Archive, add: Callable[[str, str, float | None], None]) -> None
 
 def audits(found: Archive, patience: float, add: Callable[[str, str, float | None], None]) -> None:
     """Every question of `sessionlog audit`, as a command."""
-    runs = {name: timed([*SESSIONLOG, "audit", name, "--csv"], found.env, patience) for name in describe.queries()}
+    runs = {name: timed([*SESSIONLOG, "audit", name, "--csv"], found.env, patience) for name in audit.audits()}
     median = statistics.median(done.seconds for done in runs.values())
     slowest = max(runs, key=lambda name: runs[name].seconds)
     hungriest = max(runs, key=lambda name: runs[name].memory)

@@ -20,9 +20,10 @@ from bench import archives, corpus, report
 from bench.archives import Archive
 from bench.processes import Answer, Server, browsing
 from bench.report import milliseconds
-from sessionlog.archive import append, describe, lookup, read
+from sessionlog.archive import append, lookup, read
 from sessionlog.archive.event import normalise
 from sessionlog.archive.place import Place
+from sessionlog.ask import audit
 
 LONG, LONG_EVENTS = "long-session", 20_000
 LIMIT, HOME_LIMIT = 0.3, 0.15  # seconds
@@ -73,7 +74,7 @@ def pages(found: Archive) -> list[Page]:
         Page("a file", f"/-/files?{file_query}"),
         Page("dashboard", "/-/dashboard"),
         Page("audits", "/-/audits"),
-        *(Page(f"audit {name}", f"/-/audits/{name}") for name in describe.queries()),
+        *(Page(f"audit {name}", f"/-/audits/{name}") for name in audit.audits()),
         Page("Datasette: database", f"/{database}"),
         Page("Datasette: events", f"/{database}/events"),
         Page("Datasette: events, filtered", f"/{database}/events?event=PostToolUse&tool_name=Edit"),

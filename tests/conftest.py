@@ -138,6 +138,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "SESSIONLOG_NO_FOLLOW", "1"
     )  # importers that outlive a test; tests/record/test_spawn_import.py asks for them
     monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setenv("COLUMNS", "120")  # whatever terminal the tests were started in
     return folder
 
 

@@ -66,6 +66,7 @@ def test_a_wheel_holds_hooks_migrations_and_metadata_and_records(
         file.extractall(site)
     data = (
         "archive/migrations/0001_events.sql",
+        "ask/audits/secrets.sql",
         "datasette-metadata.yml",
         "cli/demo_session.jsonl",
         "supervisor/rules.yml",

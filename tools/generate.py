@@ -1,4 +1,4 @@
-"""Writes what repeats the code: the plugin's hooks files, how tokens begin, docs/cli.md, and lists in other pages.
+"""Writes what repeats the code: the plugin's hooks files, the heads of tokens, Datasette's metadata, lists in docs/.
 
 `python tools/generate.py` updates them. `python tools/generate.py --check` exits with 1 if one is out of date.
 """
@@ -12,13 +12,16 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import click
+import yaml
 
 from sessionlog.agents.claude_code.events import CORE, EVENTS, RECORDED
 from sessionlog.archive import describe
+from sessionlog.ask import audit
 from sessionlog.cli.main import COMMANDS, cli
 from sessionlog.install import commands
 from sessionlog.redact import token_forms
 from sessionlog.redact.built_in import BUILT_IN
+from sessionlog.web import metadata
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -35,6 +38,7 @@ def generated() -> dict[Path, str]:
     for page, (name, make) in LISTS.items():
         files[page] = filled((ROOT / page).read_text(encoding="utf-8"), name, make())
     files["sessionlog/redact/token_heads.py"] = token_heads()
+    files["datasette-metadata.yml"] = datasette_metadata()
     return {ROOT / name: text for name, text in files.items()}
 
 
@@ -83,6 +87,26 @@ def token_heads() -> str:
     return text
 
 
+class Dumper(yaml.SafeDumper):
+    """Writes SQL as it is."""
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+
+
+Dumper.add_representer(str, _text)
+
+
+def datasette_metadata() -> str:
+    """Metadata for a Datasette without our plugin, as a file."""
+    return (
+        "# Written by tools/generate.py from sessionlog/archive/schema.sql (its comments) and sessionlog/ask/audits/.\n"
+        "# Do not edit. It is for a copy of an archive that is called sessionlog.db:\n"
+        "#     datasette sessionlog.db -m datasette-metadata.yml\n"
+    ) + yaml.dump(metadata.for_databases(["sessionlog"]), Dumper=Dumper, sort_keys=False, allow_unicode=True, width=120)
+
+
 def cli_page() -> str:
     """docs/cli.md: the --help of every command."""
     above = cli.make_context("sessionlog", [], resilient_parsing=True)
@@ -100,8 +124,8 @@ def cli_page() -> str:
 
 
 def audits() -> str:
-    """The questions of `sessionlog audit`, by group."""
-    rows = [(f"`{query.name}`", query.description, query.group) for query in describe.queries().values()]
+    """The audits, by group."""
+    rows = [(f"`{query.name}`", query.description, query.group) for query in audit.audits().values()]
     return table(("Name", "What it lists", "Group"), rows)
 
 

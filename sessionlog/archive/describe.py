@@ -1,37 +1,18 @@
-"""The tables, views and columns of an archive, what each is for, and the questions one may ask.
-
-The words are those of datasette-metadata.yml.
-"""
+"""The tables, views and columns of an archive, and what each is for: the comments of schema.sql."""
 
 from __future__ import annotations
 
-import copy
+import re
 import sqlite3
-from collections.abc import Iterable
 from contextlib import closing
 from functools import cache
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sessionlog.archive import migrate
-from sessionlog.errors import SessionlogError
 
-PACKAGE = Path(__file__).parent.parent
-# Inside the package when installed, beside it in a checkout.
-FILES = [PACKAGE / "datasette-metadata.yml", PACKAGE.parent / "datasette-metadata.yml"]
-# The database that the file describes; every archive is like it.
-DATABASE = "sessionlog"
-
-
-class Query(NamedTuple):
-    """A question with its SQL, and whether a row of the answer is something to look at."""
-
-    name: str
-    title: str
-    description: str
-    sql: str
-    finding: bool
-    group: str
+_HEADING = re.compile(r"CREATE (?:TABLE|VIEW) (\w+)")
+_COLUMN = re.compile(r" +(\w+) (?:TEXT|INTEGER|REAL|BLOB)\b")
+_VIEW_COLUMN = re.compile(r"(\w+): (.+)")
 
 
 class Column(NamedTuple):
@@ -51,18 +32,10 @@ class Table(NamedTuple):
     columns: list[Column]
 
 
-def queries() -> dict[str, Query]:
-    """All questions, by name."""
-    return {
-        name: Query(name, query["title"], query["description"], query["sql"], query["finding"], query["group"])
-        for name, query in _block()["queries"].items()
-    }
-
-
 @cache
 def tables() -> dict[str, Table]:
-    """All of them by name, as this version makes them: no archive is opened."""
-    described = _block()["tables"]
+    """All of them by name, in the order of schema.sql. No archive is opened."""
+    described, columns_described, default = _comments(migrate.read_script("schema.sql"))
     found = {}
     with closing(sqlite3.connect(":memory:")) as connection:
         migrate.create_missing(connection)
@@ -70,38 +43,46 @@ def tables() -> dict[str, Table]:
             # A shadow table is a virtual one's private matter.
             if kind == "shadow" or name.startswith("sqlite_"):
                 continue
-            about = described.get(name, {"description": "", "columns": {}})
             # Not table_info (as sqlite_utils does): that leaves out generated columns.
             rows = connection.execute(f"PRAGMA main.table_xinfo({name})").fetchall()
             columns = [
-                Column(column, type_, about["columns"].get(column, ""))
+                Column(column, type_, columns_described.get((name, column)) or default.get(column, ""))
                 for _, column, type_, *_, hidden in rows
                 if hidden != 1  # a virtual table's own
             ]
-            found[name] = Table(name, kind, about["description"], columns)
-    return found
+            found[name] = Table(name, kind, described[name], columns)
+    return {name: found[name] for name in described}
 
 
-def for_datasette(databases: Iterable[str]) -> dict[str, Any]:
-    """Metadata as Datasette takes it, with the same block for each of these databases.
+def _comments(script: str) -> tuple[dict[str, str], dict[tuple[str, str], str], dict[str, str]]:
+    """The descriptions of tables, of (table, column)s, and of columns by the first that has the name."""
+    tables: dict[str, str] = {}
+    columns: dict[tuple[str, str], str] = {}
+    default: dict[str, str] = {}
+    table = ""
+    above: list[str] = []
+    for line in script.splitlines():
+        code, dashes, comment = line.partition("--")
+        if not code.strip():
+            # A blank line separates a comment from what follows.
+            above = [*above, comment.strip()] if dashes else []
+            continue
+        if heading := _HEADING.match(code):
+            table = heading[1]
+            about = [_VIEW_COLUMN.fullmatch(text) for text in above]
+            columns |= {(table, match[1]): match[2] for match in about if match}
+            default |= {match[1]: match[2] for match in about if match and match[1] not in default}
+            tables[table] = _first_paragraph([text for text, match in zip(above, about, strict=True) if not match])
+        elif table and (column := _COLUMN.match(code)):
+            columns[table, column[1]] = text = comment.strip() or _first_paragraph(above)
+            if text:
+                default.setdefault(column[1], text)
+        elif code.startswith("CREATE "):  # an index or a trigger
+            table = ""
+        above = []
+    return tables, columns, default
 
-    Each gets a copy of its own, because Datasette writes into what it is given.
-    """
-    return {**_load(), "databases": {name: copy.deepcopy(_block()) for name in databases}}
 
-
-def _block() -> dict[str, Any]:
-    block: dict[str, Any] = _load()["databases"][DATABASE]
-    return block
-
-
-@cache
-def _load() -> dict[str, Any]:
-    import yaml
-
-    path = next((path for path in FILES if path.exists()), None)
-    if path is None:
-        raise SessionlogError("datasette-metadata.yml is missing; install sessionlog again")
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times faster, where it was built
-    loaded: dict[str, Any] = yaml.load(path.read_text(encoding="utf-8"), loader)  # noqa: S506 (a safe loader)
-    return loaded
+def _first_paragraph(lines: list[str]) -> str:
+    end = lines.index("") if "" in lines else len(lines)
+    return " ".join(lines[:end])

@@ -1,6 +1,6 @@
-"""One record for one event: both input shapes in, the same payload out again."""
+"""One row for one event: both input shapes in. archive/rebuild.py gets the payload out again."""
 
-from sessionlog.fastlib import encode_ascii, encode_json, parse_json, utc_text
+from sessionlog.fastlib import encode_ascii, encode_json, utc_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,14 +71,22 @@ UNKNOWN_SESSION = "unknown"
 
 
 def normalise(
-    payload: "dict[str, Any]", *, at_ms: int, via: str, event: str | None = None, session_id: str | None = None
+    payload: "dict[str, Any]",
+    *,
+    at_ms: int,
+    via: str,
+    event: str | None = None,
+    session_id: str | None = None,
+    envelope: "dict[str, Any] | None" = None,
 ) -> "Record":
     """The payload as a row of `events`: every value in its column, the rest as JSON in `extra`.
 
-    `event` and `session_id` are what the caller knows, for payloads that do not say. A value that a column cannot hold
+    `event` and `session_id` are what the caller knows, for payloads that do not say. `envelope` is that of a payload
+    which was translated from another agent's form (archive/translation.py). A value that a column cannot hold
     exactly (another type, a lone surrogate, a NUL) stays in the JSON, which wins over the column on the way back.
     """
-    envelope: dict[str, Any] = {}
+    if envelope is None:
+        envelope = {}
     absent: list[str] = []
     if is_nested(payload):
         outer, rest = dict(payload), dict(payload["data"])
@@ -134,36 +142,6 @@ def normalise(
     return record
 
 
-def rebuild(record: "Record") -> "dict[str, Any]":
-    """The payload that `normalise` was given, from a row of `events`."""
-    rest = parse_json(record["extra"]) if record["extra"] else {}
-    envelope = parse_json(record["envelope"]) if record["envelope"] else {}
-    nested = envelope.get("shape") == "nested"
-    outer = envelope.get("outer", {})
-
-    for key in (*PAYLOAD_TEXTS, "duration_ms", "session_id"):
-        _give_back(rest, key, record[key])
-    for key in ("tool_input", "tool_response"):
-        if record[key] is not None:
-            rest[key] = parse_json(record[key])
-    inputs = rest.get("tool_input")
-    if isinstance(inputs, dict):
-        for key in INPUT_TEXTS:
-            _give_back(inputs, key, record[key])
-    else:
-        _give_back(rest, "file_path", record["file_path"])
-
-    name_key, named = ("event", outer) if nested else ("hook_event_name", rest)
-    _give_back(named, name_key, record["event"])
-    for key in envelope.get("absent", ()):
-        (named if key == name_key else rest).pop(key)
-    if not nested:
-        return rest
-    for old in envelope["renamed"]:
-        rest[old] = rest.pop(NESTED_NAMES[old])
-    return {**outer, "data": rest}
-
-
 def is_nested(payload: "dict[str, Any]") -> bool:
     """Whether this is the {event, data} shape. FileChanged, too, has a field `event`, but also its name."""
     return (
@@ -189,11 +167,6 @@ def _take(source: "dict[str, Any]", key: str) -> str | None:
 def _take_name(source: "dict[str, Any]", key: str) -> str | None:
     """Like `_take`; an empty name says nothing, so it stays where it is."""
     return _take(source, key) if source.get(key) else None
-
-
-def _give_back(target: "dict[str, Any]", key: str, value: "Any") -> None:
-    if value is not None:
-        target.setdefault(key, value)
 
 
 def _text(value: object) -> str | None:

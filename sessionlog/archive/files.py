@@ -23,7 +23,16 @@ _ENDINGS = (*_DATABASES, *(f"{name}{ending}" for name in _DATABASES for ending i
 
 # In a home folder. These files hold nothing of any session; `following` has empty stamps, `redact` cleans `rejected`.
 FOLDERS = ("rejected", "following")
-_HOME = ("browse.token", "config.json", "prices.json", "redact.key", "registered.json", "unreported", *FOLDERS)
+_HOME = (
+    "browse.token",
+    "config.json",
+    "prices.json",
+    "redact.key",
+    "registered.json",
+    "remembered.json",
+    "unreported",
+    *FOLDERS,
+)
 
 _DRAFT = re.compile(r"(.*)\.[0-9a-f]{8}\.draft", re.DOTALL)  # see system.atomic
 _ARCHIVE = re.compile(

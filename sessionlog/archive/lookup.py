@@ -9,11 +9,13 @@ from collections.abc import Iterator
 from contextlib import closing
 from typing import Any, NamedTuple
 
-from sessionlog.archive import event
+from sessionlog import times
 from sessionlog.archive import place as projects
+from sessionlog.archive import read, rebuild
 from sessionlog.archive.place import Place
 from sessionlog.archive.read import connect
 from sessionlog.errors import SessionlogError
+from sessionlog.text.plain import did_you_mean
 
 Row = dict[str, Any]
 
@@ -33,32 +35,81 @@ def sessions(connection: sqlite3.Connection, limit: int | None = None) -> Iterat
 
 
 def find_session(places: list[Place], wanted: str) -> FoundSession:
-    """The one session whose id starts with `wanted`, or the newest one for `last`."""
+    """The session that a person means: by the start of its id, its title, `last`, `last~2` or `today`."""
+    existing = [place for place in places if os.path.exists(place.db) or projects.waiting_spools(place)]
+    if not existing:
+        raise read.nothing_recorded(places)
+    if (match := _NEWEST.fullmatch(wanted)) or wanted == "today":
+        return _newest(existing, wanted, int(match[1] or 0) if match else 0)
     candidates: list[FoundSession] = []
-    for place in places:
-        if not os.path.exists(place.db) and not projects.waiting_spools(place):
-            continue
+    for place in existing:
         with closing(connect(place)) as connection:
-            if wanted == "last":
-                rows = list(sessions(connection, limit=1))
-            else:
-                # A range instead of LIKE: it uses the index, and `_` is only a letter.
-                rows = connection.execute(
-                    "SELECT * FROM session_summary WHERE session_id >= ? AND session_id < ?",
-                    (wanted, wanted + "\U0010ffff"),
-                ).fetchall()
+            # A range instead of LIKE: it uses the index, and `_` is only a letter.
+            rows = connection.execute(
+                "SELECT * FROM session_summary WHERE session_id >= ? AND session_id < ?",
+                (wanted, wanted + "\U0010ffff"),
+            ).fetchall()
             candidates += [FoundSession(place, row) for row in rows]
     exact = [found for found in candidates if found.session["session_id"] == wanted]
-    if wanted == "last" and candidates:
-        return max(candidates, key=lambda found: str(found.session["started_at"]))
     if len(exact or candidates) == 1:
         return (exact or candidates)[0]
+    titled = [] if candidates else _titled(existing, wanted)
+    if titled:
+        return max(titled, key=_started_at)
     if not candidates:
         raise SessionlogError(
-            f"no session starts with {wanted!r}; `sessionlog sessions` lists them (--all: everywhere)"
+            f"no session starts with {wanted!r}{did_you_mean(wanted, _names(existing))}\n"
+            "`sessionlog sessions` lists them (--all: of all projects)."
         )
     some = "\n".join(f"  {found.session['session_id']}  {found.session['started_at']}" for found in candidates[:10])
     raise SessionlogError(f"{len(candidates)} sessions start with {wanted!r}; type more of the id:\n{some}")
+
+
+# last, last~1 (the one before it), last~2
+_NEWEST = re.compile(r"last(?:~(\d{1,6}))?")
+
+
+def _newest(places: list[Place], wanted: str, number: int) -> FoundSession:
+    found: list[FoundSession] = []
+    for place in places:
+        with closing(connect(place)) as connection:
+            found += [FoundSession(place, row) for row in sessions(connection, limit=number + 1)]
+    found = sorted(found, key=_started_at, reverse=True)
+    if wanted == "today":
+        found = [one for one in found if str(one.session["last_at"]) >= times.parse("today")]
+    if number < len(found):
+        return found[number]
+    count = (
+        "nothing was recorded today"
+        if wanted == "today"
+        else f"there is no {wanted}: {len(found)} sessions are recorded"
+    )
+    raise SessionlogError(f"{count}; `sessionlog sessions` lists them (--all: of all projects)")
+
+
+def _titled(places: list[Place], wanted: str) -> list[FoundSession]:
+    found: list[FoundSession] = []
+    for place in places:
+        with closing(connect(place)) as connection:
+            rows = connection.execute(
+                "SELECT * FROM session_summary WHERE lower(title) = lower(?)", (wanted,)
+            ).fetchall()
+            found += [FoundSession(place, row) for row in rows]
+    return found
+
+
+def _names(places: list[Place]) -> set[str]:
+    """What the newest sessions could be called: the beginnings of their ids, and their titles."""
+    names: set[str] = set()
+    for place in places:
+        with closing(connect(place)) as connection:
+            for row in sessions(connection, limit=200):
+                names |= {row["session_id"][:8], row["title"] or "last"}
+    return names
+
+
+def _started_at(found: FoundSession) -> str:
+    return str(found.session["started_at"])
 
 
 class Moment(NamedTuple):
@@ -88,9 +139,21 @@ def find_moment(places: list[Place], wanted: str) -> Moment | None:
     if len(moments) > 1:
         some = "\n".join(f"  --project {moment.found.place.project}" for moment in moments[:10])
         raise SessionlogError(f"{len(moments)} projects have an {wanted}; say which:\n{some}")
-    if not moments and match[1] == "#":
-        raise SessionlogError(f"there is no event {wanted}; `sessionlog search` and `tail --json` tell the ids")
+    if not moments and not _starts_an_id(places, wanted):
+        kind = "message" if match[1] == "m" else "event"
+        raise SessionlogError(f"there is no {kind} {wanted} here; `sessionlog search` and `tail` show their names")
     return moments[0] if moments else None
+
+
+def _starts_an_id(places: list[Place], wanted: str) -> bool:
+    """An id may begin like the name of an event: e5 of e5c2…"""
+    for place in places:
+        if os.path.exists(place.db):
+            with closing(connect(place)) as connection:
+                query = "SELECT 1 FROM sessions WHERE session_id >= ? AND session_id < ?"
+                if connection.execute(query, (wanted, wanted + "\U0010ffff")).fetchone():
+                    return True
+    return False
 
 
 def events(connection: sqlite3.Connection, session_id: str) -> Iterator[Row]:
@@ -118,4 +181,4 @@ def events_around(connection: sqlite3.Connection, row: Row, count: int) -> list[
 
 def as_json(row: Row) -> Row:
     """An event for machines: what the archive knows, and the payload as it came."""
-    return {"id": row["id"], "at": row["at"], "event": row["event"], "via": row["via"], "payload": event.rebuild(row)}
+    return {"id": row["id"], "at": row["at"], "event": row["event"], "via": row["via"], "payload": rebuild.payload(row)}

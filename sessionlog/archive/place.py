@@ -58,9 +58,9 @@ def user_home() -> str:
         return "/"
 
 
-def of_environment(cwd: str, canonical: "Callable[[str], str]") -> str:
-    """The project that Claude Code names in the environment, else the one around `cwd`."""
-    folder = getenv("CLAUDE_PROJECT_DIR") or getenv("CLAUDE_PROJECT_ROOT")
+def of_environment(cwd: str, canonical: "Callable[[str], str]", variable: str = "CLAUDE_PROJECT_DIR") -> str:
+    """The project that the agent names in the environment, else the one around `cwd`."""
+    folder = getenv(variable) or (variable == "CLAUDE_PROJECT_DIR" and getenv("CLAUDE_PROJECT_ROOT"))
     return main_checkout(canonical(folder), canonical) if folder else of_folder(cwd, canonical)
 
 

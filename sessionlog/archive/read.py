@@ -13,6 +13,7 @@ from sessionlog.archive import place as projects
 from sessionlog.archive.place import Place
 from sessionlog.errors import SessionlogError
 from sessionlog.fastlib import getenv
+from sessionlog.text.plain import counted
 
 
 def place_of(folder: str | None = None) -> Place:
@@ -55,10 +56,7 @@ def connect(place: Place) -> sqlite3.Connection:
     """A read-only connection to an archive that is up to date: what waited in the spool is in it."""
     bring_up_to_date(place)
     if not os.path.exists(place.db):
-        raise SessionlogError(
-            f"nothing has been recorded for {place.project} yet.\n"
-            "Register the hooks (`sessionlog hook-command` prints the command), or try `sessionlog demo`."
-        )
+        raise nothing_recorded([place])
     connection = _open_read_only(place.db)
     connection.row_factory = lambda cursor, row: {
         column[0]: value for column, value in zip(cursor.description, row, strict=True)
@@ -75,6 +73,20 @@ def connect(place: Place) -> sqlite3.Connection:
             raise
         raise SessionlogError(f"{place.db} cannot be read: {error}") from error
     return connection
+
+
+def nothing_recorded(places: list[Place]) -> SessionlogError:
+    """The error where there is no archive; it says what to do next."""
+    where = f" in {places[0].project}" if len(places) == 1 else ""
+    others = len(all_places())
+    elsewhere = (
+        f"\n{counted(others, 'other project')} {'has' if others == 1 else 'have'} records: add --all." if others else ""
+    )
+    return SessionlogError(
+        f"nothing has been recorded{where} yet.{elsewhere}\n"
+        "`sessionlog install` starts recording, `sessionlog import` archives the transcripts that are on disk,\n"
+        "`sessionlog demo` shows a sample."
+    )
 
 
 def bring_up_to_date(place: Place) -> None:

@@ -1,91 +1,98 @@
--- The tables and views of an archive, as a new one is made. An older archive gets here by migrations/: they change its
--- tables, and whatever of this file is missing afterwards is created from here. The hook reads all of it at every
--- event, so each object has to earn its place. Comments and line breaks are left out of the file that is made.
+-- The tables and views of a new archive. migrations/ changes the tables of an older one; what it still lacks is then
+-- created from this file. SQLite parses the whole schema for each hook, so each object has to earn its place. Comments
+-- and line breaks are not stored.
+--
+-- The comments are also the descriptions in `sessionlog schema` and Datasette (archive/describe.py): the first paragraph
+-- above a table or view, and the comment above or behind a column. In a comment above a view, a line `name: text` is
+-- about a column. A column without a comment means what the first column of that name in this file means.
 
--- One row: what this file is. Datasette, backups and `sessionlog --all` see the project by its path here.
+-- What this file is, in one row.
+--
+-- Datasette, backups and `sessionlog --all` read the project's path here.
 CREATE TABLE archive (
-    only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
-    project TEXT NOT NULL,
-    created_at TEXT NOT NULL,
-    -- The greatest id of a removed event: no id is given twice, so that every gap is a removed event.
+    only_row INTEGER PRIMARY KEY CHECK (only_row = 1),  -- Always 1.
+    project TEXT NOT NULL,  -- The folder of the project whose sessions are recorded here.
+    created_at TEXT NOT NULL,  -- When the archive was created (UTC).
+    -- The greatest id of a removed event. Ids are never reused, so every gap is a removed event.
     last_removed_id INTEGER NOT NULL DEFAULT 0,
-    -- The hash of the newest note in chain_notes.
-    last_note TEXT
+    last_note TEXT  -- The hash of the newest row of chain_notes.
 ) STRICT;
 
--- One row a session, kept by the trigger below as events come in, so that a list of sessions reads no event.
+-- One row per session, with counts that are updated with each event.
+--
+-- The trigger below updates it, so that listing sessions reads no events.
 CREATE TABLE sessions (
-    session_id TEXT PRIMARY KEY,
-    started_at TEXT NOT NULL,
-    last_at TEXT NOT NULL,
-    ended_at TEXT,
-    end_reason TEXT,
-    start_reason TEXT,
-    model TEXT,
-    cwd TEXT,
-    transcript_path TEXT,
-    permission_mode TEXT,
-    events INTEGER NOT NULL DEFAULT 0,
-    prompts INTEGER NOT NULL DEFAULT 0,
-    tool_calls INTEGER NOT NULL DEFAULT 0,
-    edits INTEGER NOT NULL DEFAULT 0,
-    failures INTEGER NOT NULL DEFAULT 0,
-    -- The hash of the session's newest event: its end cannot be cut off unnoticed.
-    head_hash TEXT,
-    -- The greatest id that an event of this session has had.
+    session_id TEXT PRIMARY KEY,  -- The session, by the id that its agent gave it.
+    started_at TEXT NOT NULL,  -- When its first event arrived (UTC).
+    last_at TEXT NOT NULL,  -- When its latest event arrived (UTC).
+    ended_at TEXT,  -- When it ended (UTC); empty while it runs, or if its end was not reported.
+    end_reason TEXT,  -- Why it ended, in the agent's words (clear, logout, prompt_input_exit, other, …).
+    start_reason TEXT,  -- How it began (startup, resume, clear, compact, fork).
+    model TEXT,  -- The model with which it was last started.
+    cwd TEXT,  -- The folder in which it was started.
+    transcript_path TEXT,  -- Where the agent writes the transcript.
+    permission_mode TEXT,  -- What runs without asking (default, plan, acceptEdits, auto, dontAsk, bypassPermissions).
+    events INTEGER NOT NULL DEFAULT 0,  -- How many events were recorded.
+    prompts INTEGER NOT NULL DEFAULT 0,  -- How many prompts were sent.
+    tool_calls INTEGER NOT NULL DEFAULT 0,  -- How many tool calls ended, successful or not.
+    edits INTEGER NOT NULL DEFAULT 0,  -- How many changes to files succeeded.
+    failures INTEGER NOT NULL DEFAULT 0,  -- How many tool calls and turns failed.
+    head_hash TEXT,  -- The hash of its newest event: its end cannot be cut off unnoticed.
+    -- The greatest id that one of its events has had; 0 if its events are older than this column.
     last_event_id INTEGER NOT NULL DEFAULT 0,
-    -- The agent whose session this is.
+    -- The agent whose session it is (claude-code, …).
     client TEXT NOT NULL DEFAULT 'claude-code'
 ) STRICT;
 
 CREATE INDEX sessions_started_at ON sessions (started_at);
 
--- One row an event: what the payload says in columns, the rest as JSON in tool_input, tool_response and extra.
+-- One row per event, as a hook delivered it. Fields without a column are kept as JSON in tool_input, tool_response and
+-- extra.
 CREATE TABLE events (
-    id INTEGER PRIMARY KEY,
+    id INTEGER PRIMARY KEY,  -- The number of the event, in the order of recording.
     session_id TEXT NOT NULL REFERENCES sessions (session_id) DEFERRABLE INITIALLY DEFERRED,
-    event TEXT NOT NULL,
-    at TEXT NOT NULL,
-    via TEXT NOT NULL,
-    prompt_id TEXT,
-    agent_id TEXT,
-    agent_type TEXT,
+    event TEXT NOT NULL,  -- Which event it is (UserPromptSubmit, PreToolUse, PostToolUse, Stop, …).
+    at TEXT NOT NULL,  -- When it arrived (UTC).
+    via TEXT NOT NULL,  -- Which handler recorded it.
+    prompt_id TEXT,  -- The prompt to which it belongs.
+    agent_id TEXT,  -- The sub-agent in which it happened; empty in the session itself.
+    agent_type TEXT,  -- The type of that sub-agent.
     permission_mode TEXT,
-    cwd TEXT,
+    cwd TEXT,  -- The working directory at that moment.
     transcript_path TEXT,
-    tool_name TEXT,
-    tool_use_id TEXT,
-    prompt TEXT,
-    message TEXT,
-    error TEXT,
-    last_assistant_message TEXT,
-    duration_ms INTEGER,
-    file_path TEXT,
-    old_string TEXT,
-    new_string TEXT,
-    content TEXT,
-    command TEXT,
-    description TEXT,
-    tool_input TEXT,
-    tool_response TEXT,
-    extra TEXT,
-    envelope TEXT,
-    -- The hash of this row and of the event before it in its session; docs/archive-format.md says how. NULL in rows that
-    -- are older than the chain.
+    tool_name TEXT,  -- The tool.
+    tool_use_id TEXT,  -- The tool call, by the model's id; its start and its end have the same one.
+    prompt TEXT,  -- What the user wrote.
+    message TEXT,  -- The text of a notification.
+    error TEXT,  -- What went wrong.
+    last_assistant_message TEXT,  -- What the model said last before it stopped.
+    duration_ms INTEGER,  -- How long the tool took, in milliseconds.
+    file_path TEXT,  -- The file in the tool's input.
+    old_string TEXT,  -- The text that an edit replaced.
+    new_string TEXT,  -- The text that an edit put in its place.
+    content TEXT,  -- What was written to the file.
+    command TEXT,  -- The shell command.
+    description TEXT,  -- What the call is for, in the model's words.
+    tool_input TEXT,  -- The rest of the tool's input, as JSON.
+    tool_response TEXT,  -- The tool's answer, as JSON.
+    extra TEXT,  -- The rest of the payload, as JSON.
+    envelope TEXT,  -- How the payload was structured, if it was not flat, so that it can be rebuilt as it arrived.
+    -- The hash of this row and of the event before it in its session; `sessionlog verify` checks it. Empty in rows that
+    -- are older than the chain. docs/archive-format.md has the format.
     hash TEXT,
-    -- Random, and part of the hash: what `redact` or `prune` took out cannot be guessed by trying what fits the hash.
+    -- Random, and part of the hash: nobody can guess a redacted or pruned value by trying what fits the hash.
     salt TEXT,
-    -- What the tool does, whatever the agent calls it: the one answer to "which tools edit?".
+    -- What the tool does (run, edit, write, read, fetch, agent, ask). Tools of other agents have Claude Code's names here.
     action TEXT GENERATED ALWAYS AS (CASE
-        WHEN tool_name IN ('Bash', 'PowerShell', 'bash', 'shell', 'exec_command', 'run_shell_command') THEN 'run'
-        WHEN tool_name IN ('Edit', 'MultiEdit', 'NotebookEdit', 'apply_patch', 'edit', 'replace') THEN 'edit'
-        WHEN tool_name IN ('Write', 'write', 'write_file') THEN 'write'
-        WHEN tool_name IN ('Read', 'Grep', 'Glob', 'LS', 'read', 'read_file') THEN 'read'
-        WHEN tool_name IN ('WebFetch', 'WebSearch', 'webfetch', 'web_fetch', 'google_web_search') THEN 'fetch'
-        WHEN tool_name IN ('Agent', 'Task', 'agent', 'task', 'invoke_agent') THEN 'agent'
+        WHEN tool_name IN ('Bash', 'PowerShell') THEN 'run'
+        WHEN tool_name IN ('Edit', 'MultiEdit', 'NotebookEdit', 'apply_patch') THEN 'edit'
+        WHEN tool_name = 'Write' THEN 'write'
+        WHEN tool_name IN ('Read', 'Grep', 'Glob', 'LS') THEN 'read'
+        WHEN tool_name IN ('WebFetch', 'WebSearch') THEN 'fetch'
+        WHEN tool_name IN ('Agent', 'Task') THEN 'agent'
         WHEN tool_name IN ('AskUserQuestion', 'ExitPlanMode') THEN 'ask'
     END) VIRTUAL,
-    -- How it ended: the one answer to "did it fail?". NULL for an event that is no end of anything.
+    -- How a call or a turn ended (ok, failed, denied); empty for an event that ends nothing.
     outcome TEXT GENERATED ALWAYS AS (CASE event
         WHEN 'PostToolUse' THEN 'ok'
         WHEN 'PostToolUseFailure' THEN 'failed'
@@ -111,7 +118,7 @@ CREATE INDEX events_agent_id ON events (agent_id) WHERE agent_id IS NOT NULL;
 CREATE TRIGGER events_keep_sessions AFTER INSERT ON events BEGIN
     INSERT INTO sessions (
         session_id, started_at, last_at, ended_at, end_reason, start_reason, model, cwd, transcript_path,
-        permission_mode, events, prompts, tool_calls, edits, failures, head_hash, last_event_id
+        permission_mode, events, prompts, tool_calls, edits, failures, head_hash, last_event_id, client
     ) VALUES (
         new.session_id, new.at, new.at,
         iif(new.event = 'SessionEnd', new.at, NULL),
@@ -125,7 +132,8 @@ CREATE TRIGGER events_keep_sessions AFTER INSERT ON events BEGIN
         ifnull(new.event = 'PostToolUse' AND new.action IN ('edit', 'write'), 0),
         new.outcome IS 'failed',
         new.hash,
-        new.id
+        new.id,
+        ifnull(iif(json_valid(new.envelope), json_extract(new.envelope, '$.client'), NULL), 'claude-code')
     ) ON CONFLICT (session_id) DO UPDATE SET
         last_at = max(last_at, excluded.last_at),
         -- A session that goes on after its end (--resume) is open again.
@@ -152,131 +160,127 @@ CREATE TRIGGER events_keep_last_removed_id AFTER DELETE ON events BEGIN
     UPDATE archive SET last_removed_id = old.id WHERE last_removed_id < old.id;
 END;
 
--- How far a spool file was read: written together with its events, so that each is stored once.
+-- How far each spool file has been moved into the archive.
+--
+-- Written in one transaction with the events, so that each is stored once.
 CREATE TABLE spool_progress (
-    spool_id TEXT PRIMARY KEY,
-    offset INTEGER NOT NULL
+    spool_id TEXT PRIMARY KEY,  -- The file, by the id in its first line.
+    offset INTEGER NOT NULL  -- Up to which byte its events are in the archive.
 ) STRICT;
 
 -- --- The chain -------------------------------------------------------------------------------------------------------
 
--- What `prune`, `redact` and upgrades changed or removed, so that `verify` can tell it from tampering. Chained like events.
+-- What `prune`, `redact` and upgrades changed or removed, so that `sessionlog verify` can tell it from tampering.
+--
+-- Chained like events. Removed events are always the oldest of their session.
 CREATE TABLE chain_notes (
-    id INTEGER PRIMARY KEY,
-    at TEXT NOT NULL,
-    command TEXT NOT NULL,
-    user TEXT NOT NULL,
-    -- How many events it is about.
-    events INTEGER NOT NULL,
-    -- Of a note about removed events: whose they were, their ids (3-7,9), and the hash of the last one, on which what
-    -- is left of the session goes on. They are always the oldest of the session.
-    session_id TEXT,
-    removed TEXT,
-    chain TEXT,
-    -- Of the note that an upgrade left: events up to this id may have no hash.
-    unchained_until INTEGER,
-    hash TEXT NOT NULL,
-    -- Of the note that an upgrade left: events up to this id, and the notes before this one, have hashes of format 1.
+    id INTEGER PRIMARY KEY,  -- The number of the note.
+    at TEXT NOT NULL,  -- When it was written (UTC).
+    command TEXT NOT NULL,  -- What changed or removed events.
+    user TEXT NOT NULL,  -- Who ran it.
+    events INTEGER NOT NULL,  -- How many events it is about.
+    session_id TEXT,  -- The session of removed events.
+    removed TEXT,  -- The ids of removed events (3-7,9).
+    chain TEXT,  -- The hash of the last removed event, from which the rest of the session continues.
+    unchained_until INTEGER,  -- In a note of an upgrade: events up to this id may have no hash.
+    hash TEXT NOT NULL,  -- The hash of this note and of the note before it.
+    -- In a note of an upgrade: events up to this id, and the notes before this one, have hashes of format 1.
     format_1_until INTEGER
 ) STRICT;
 
--- The events that a note is about and that are still there: the digest of the row before, on which its hash stands, and
--- after. So the chain stays as it was, and so do the heads that people keep elsewhere.
+-- The events that a note is about and that still exist.
+--
+-- The hashes of the chain stay as they were, and so do the heads that people keep elsewhere.
 CREATE TABLE chain_changes (
-    note_id INTEGER NOT NULL REFERENCES chain_notes (id),
-    event_id INTEGER NOT NULL,
-    -- NULL for an event that had no hash.
-    before BLOB,
-    after BLOB NOT NULL,
+    note_id INTEGER NOT NULL REFERENCES chain_notes (id),  -- The note.
+    event_id INTEGER NOT NULL,  -- The event.
+    before BLOB,  -- The digest of the row before the change, on which its hash is based; empty if it had no hash.
+    after BLOB NOT NULL,  -- The digest of the row after the change.
     PRIMARY KEY (note_id, event_id)
 ) STRICT, WITHOUT ROWID;
 
 -- --- Transcripts -----------------------------------------------------------------------------------------------------
 
--- One row a file of the agent's.
+-- One row per archived transcript file.
 CREATE TABLE transcripts (
-    id INTEGER PRIMARY KEY,
-    -- Where the file was seen last; `name` is where it belongs below the agent's folder of projects.
-    file TEXT NOT NULL,
-    name TEXT NOT NULL,
-    kind TEXT NOT NULL,
+    id INTEGER PRIMARY KEY,  -- The number of the transcript.
+    file TEXT NOT NULL,  -- Where the file was last seen.
+    name TEXT NOT NULL,  -- Its place below the agent's folder of projects.
+    kind TEXT NOT NULL,  -- What the file is (main, subagent, history, tool-result, …).
     session_id TEXT,
-    agent_id TEXT,
-    -- A file that shrank or was replaced starts again as the next generation; the one before it stays as it was.
+    agent_id TEXT,  -- The sub-agent whose transcript it is.
+    -- 1, and one more each time the file was replaced or became shorter; earlier generations are kept.
     generation INTEGER NOT NULL DEFAULT 1,
-    bytes INTEGER NOT NULL DEFAULT 0,
-    lines INTEGER NOT NULL DEFAULT 0,
-    -- Secrets replaced in the stored bytes.
-    replacements INTEGER NOT NULL DEFAULT 0,
-    -- The file's own size and time when it was read: as long as they stay the same, it need not be opened.
+    bytes INTEGER NOT NULL DEFAULT 0,  -- How many of its bytes are archived.
+    lines INTEGER NOT NULL DEFAULT 0,  -- How many of its lines are archived.
+    replacements INTEGER NOT NULL DEFAULT 0,  -- How many secrets were replaced in the stored bytes.
+    -- Its size when it was last read: a file with the same size and time is not opened again.
     file_size INTEGER NOT NULL DEFAULT 0,
-    file_mtime_ns INTEGER NOT NULL DEFAULT 0,
-    first_import_at TEXT NOT NULL,
-    last_import_at TEXT NOT NULL
+    file_mtime_ns INTEGER NOT NULL DEFAULT 0,  -- Its time when it was last read, in nanoseconds since 1970.
+    first_import_at TEXT NOT NULL,  -- When it was first archived (UTC).
+    last_import_at TEXT NOT NULL,  -- When something of it was last archived (UTC).
+    client TEXT NOT NULL DEFAULT 'claude-code'  -- The agent that wrote it.
 ) STRICT;
 
 CREATE UNIQUE INDEX transcripts_file ON transcripts (file, generation);
 -- All files of a session: what `restore` writes back.
 CREATE INDEX transcripts_session_id ON transcripts (session_id, kind);
 
--- The bytes of a file.
+-- The bytes of the transcripts, compressed; `sessionlog restore` puts them together again.
 CREATE TABLE transcript_chunks (
-    transcript_id INTEGER NOT NULL REFERENCES transcripts (id),
-    sequence INTEGER NOT NULL,
-    -- Which bytes of the file these are, and their hash as they were in the file. The stored ones are longer or shorter
-    -- where a secret was replaced.
-    offset INTEGER NOT NULL,
+    transcript_id INTEGER NOT NULL REFERENCES transcripts (id),  -- The transcript.
+    sequence INTEGER NOT NULL,  -- The number of the chunk in it.
+    offset INTEGER NOT NULL,  -- At which byte of the file it begins.
+    -- How many bytes of the file it is; the stored text is longer or shorter where a secret was replaced.
     length INTEGER NOT NULL,
-    hash BLOB NOT NULL,
-    first_line INTEGER NOT NULL,
-    lines INTEGER NOT NULL,
-    replacements INTEGER NOT NULL,
-    -- {"type of entry": how many}, also for the types that no other table knows.
+    hash BLOB NOT NULL,  -- The hash of those bytes, as they were in the file.
+    first_line INTEGER NOT NULL,  -- The number of its first line in the file.
+    lines INTEGER NOT NULL,  -- How many lines it holds.
+    replacements INTEGER NOT NULL,  -- How many secrets were replaced in it.
+    -- How many entries of which type it holds, as JSON, including types that no other table knows.
     entry_types TEXT NOT NULL,
-    -- zlib
-    data BLOB NOT NULL,
+    data BLOB NOT NULL,  -- The bytes, with secrets replaced, compressed with zlib.
     PRIMARY KEY (transcript_id, sequence)
 ) STRICT;
 
--- What the lines of transcripts say: a prompt, an answer, a thought, a tool call or its result. Of tool output the
--- beginning; the whole is in transcript_chunks.
+-- One row per part of a transcript line: a prompt, an answer, a thought, a tool call or its result.
+--
+-- Of tool output, the beginning; the whole is in transcript_chunks. The long columns are last: a query that does not ask
+-- for them does not read them.
 CREATE TABLE transcript_parts (
-    id INTEGER PRIMARY KEY,
-    -- The line of the transcript that this is, and which part of it: a line with two tool calls has a part for each.
-    transcript_id INTEGER NOT NULL REFERENCES transcripts (id),
-    line INTEGER NOT NULL,
-    part INTEGER NOT NULL,
+    id INTEGER PRIMARY KEY,  -- The number of the part.
+    transcript_id INTEGER NOT NULL REFERENCES transcripts (id),  -- The transcript.
+    line INTEGER NOT NULL,  -- The line of the transcript.
+    part INTEGER NOT NULL,  -- Which part of the line: a line with two tool calls has two parts.
     session_id TEXT NOT NULL,
     agent_id TEXT,
-    uuid TEXT,
-    parent_uuid TEXT,
-    type TEXT NOT NULL,
-    -- prompt, text, tool_use, tool_result, compact_boundary, …: what the part is
-    kind TEXT NOT NULL,
-    role TEXT,
-    at TEXT,
-    model TEXT,
-    message_id TEXT,
-    request_id TEXT,
+    uuid TEXT,  -- The line, by the agent's id.
+    parent_uuid TEXT,  -- The line that it follows.
+    type TEXT NOT NULL,  -- The type of the line (user, assistant, system, attachment, …).
+    kind TEXT NOT NULL,  -- What the part is (prompt, text, thinking, tool_use, tool_result, compact_boundary, …).
+    role TEXT,  -- Who speaks (user, assistant).
+    at TEXT,  -- When it was written (UTC).
+    model TEXT,  -- The model that answered.
+    message_id TEXT,  -- The answer, by the API's id; one answer has several lines.
+    request_id TEXT,  -- The request, by the API's id.
     prompt_id TEXT,
     tool_name TEXT,
     tool_use_id TEXT,
-    is_error INTEGER,
-    is_sidechain INTEGER NOT NULL,
-    git_branch TEXT,
-    -- Behind the others, because they may be long: a query that does not ask for them does not read them.
-    text TEXT,
-    thinking TEXT,
-    -- As in events.
+    is_error INTEGER,  -- 1 if the tool failed.
+    is_sidechain INTEGER NOT NULL,  -- 1 in a sub-agent.
+    git_branch TEXT,  -- The git branch at that moment.
+    text TEXT,  -- What was said; of tool calls and results, the beginning.
+    thinking TEXT,  -- What the model thought, as far as it is shown.
     action TEXT GENERATED ALWAYS AS (CASE
-        WHEN tool_name IN ('Bash', 'PowerShell', 'bash', 'shell', 'exec_command', 'run_shell_command') THEN 'run'
-        WHEN tool_name IN ('Edit', 'MultiEdit', 'NotebookEdit', 'apply_patch', 'edit', 'replace') THEN 'edit'
-        WHEN tool_name IN ('Write', 'write', 'write_file') THEN 'write'
-        WHEN tool_name IN ('Read', 'Grep', 'Glob', 'LS', 'read', 'read_file') THEN 'read'
-        WHEN tool_name IN ('WebFetch', 'WebSearch', 'webfetch', 'web_fetch', 'google_web_search') THEN 'fetch'
-        WHEN tool_name IN ('Agent', 'Task', 'agent', 'task', 'invoke_agent') THEN 'agent'
+        WHEN tool_name IN ('Bash', 'PowerShell') THEN 'run'
+        WHEN tool_name IN ('Edit', 'MultiEdit', 'NotebookEdit', 'apply_patch') THEN 'edit'
+        WHEN tool_name = 'Write' THEN 'write'
+        WHEN tool_name IN ('Read', 'Grep', 'Glob', 'LS') THEN 'read'
+        WHEN tool_name IN ('WebFetch', 'WebSearch') THEN 'fetch'
+        WHEN tool_name IN ('Agent', 'Task') THEN 'agent'
         WHEN tool_name IN ('AskUserQuestion', 'ExitPlanMode') THEN 'ask'
     END) VIRTUAL,
+    -- How a tool call or a request to the API ended (ok, failed); empty for other parts.
     outcome TEXT GENERATED ALWAYS AS (CASE
         WHEN kind = 'tool_result' THEN iif(is_error, 'failed', 'ok')
         WHEN kind = 'api_error' AND type = 'assistant' THEN 'failed'
@@ -293,88 +297,102 @@ CREATE INDEX transcript_parts_tool_use_id ON transcript_parts (tool_use_id) WHER
 -- Likewise for prompts; only what starts a turn has a prompt_id here.
 CREATE INDEX transcript_parts_prompt_id ON transcript_parts (prompt_id) WHERE prompt_id IS NOT NULL;
 
--- One answer of the model, however many lines, files and forks repeat it. Streaming wrote small numbers first: the
--- greatest of each column is right.
+-- One row per answer of the API, counted once however many lines, files and forks repeat it.
+--
+-- Streaming writes small numbers first: the greatest number of each column is right.
 CREATE TABLE model_answers (
-    message_id TEXT NOT NULL,
+    message_id TEXT NOT NULL,  -- The answer, by the API's id.
     request_id TEXT NOT NULL DEFAULT '',
     session_id TEXT NOT NULL,
     agent_id TEXT,
     -- 1 as long as only the copy in a fork was seen: the session that made it takes it over.
     is_copy INTEGER NOT NULL DEFAULT 0,
-    model TEXT NOT NULL,
-    at TEXT,
-    input_tokens INTEGER NOT NULL,
-    output_tokens INTEGER NOT NULL,
-    thinking_tokens INTEGER NOT NULL,
-    cache_read_tokens INTEGER NOT NULL,
-    cache_write_5m_tokens INTEGER NOT NULL,
-    cache_write_1h_tokens INTEGER NOT NULL,
-    web_searches INTEGER NOT NULL,
+    model TEXT NOT NULL,  -- The model.
+    at TEXT,  -- When it was given (UTC).
+    input_tokens INTEGER NOT NULL,  -- Tokens read, without those in the cache.
+    output_tokens INTEGER NOT NULL,  -- Tokens written.
+    thinking_tokens INTEGER NOT NULL,  -- How many of the written tokens were thoughts.
+    cache_read_tokens INTEGER NOT NULL,  -- Tokens read from the cache.
+    cache_write_5m_tokens INTEGER NOT NULL,  -- Tokens put into the cache for five minutes.
+    cache_write_1h_tokens INTEGER NOT NULL,  -- Tokens put into the cache for an hour.
+    web_searches INTEGER NOT NULL,  -- How many web searches the API made.
     PRIMARY KEY (message_id, request_id)
 ) STRICT;
 
 CREATE INDEX model_answers_session_id ON model_answers (session_id, model);
 
--- What a transcript says of its session as a whole; the latest value of each.
+-- One row per session, with what its transcript says of it as a whole.
+--
+-- The latest value of each. `import` counts the last columns when it is done with the session.
 CREATE TABLE session_facts (
     session_id TEXT PRIMARY KEY,
-    custom_title TEXT,
-    ai_title TEXT,
-    summary TEXT,
-    tag TEXT,
-    git_branch TEXT,
-    client_version TEXT,
-    entrypoint TEXT,
-    session_kind TEXT,
-    forked_from TEXT,
-    forked_at_uuid TEXT,
-    -- What the client itself counted, by its `cost-state`; it knows of calls that no transcript shows (compaction).
+    custom_title TEXT,  -- The title that the user gave it.
+    ai_title TEXT,  -- The title that a model gave it.
+    summary TEXT,  -- What it was about, in the words of an older client.
+    tag TEXT,  -- The user's label for it.
+    git_branch TEXT,  -- The git branch in which it last worked.
+    client_version TEXT,  -- The version of the agent.
+    entrypoint TEXT,  -- How it was started (cli, sdk-cli, …).
+    session_kind TEXT,  -- The kind of session (bg: in the background).
+    forked_from TEXT,  -- The session of which it is a fork.
+    forked_at_uuid TEXT,  -- The line at which it was forked.
+    -- What it cost, as the agent counted; this includes calls that no transcript shows (compaction).
     client_cost_usd REAL,
-    client_usage TEXT,
-    -- Counted by `import` when it is done with the session.
-    first_at TEXT,
-    last_at TEXT,
-    messages INTEGER NOT NULL DEFAULT 0,
+    client_usage TEXT,  -- Tokens by model, as the agent counted, as JSON.
+    first_at TEXT,  -- The time of its first line (UTC).
+    last_at TEXT,  -- The time of its last line (UTC).
+    messages INTEGER NOT NULL DEFAULT 0,  -- How many messages its transcripts have.
     prompts INTEGER NOT NULL DEFAULT 0,
-    tool_calls INTEGER NOT NULL DEFAULT 0,
-    edits INTEGER NOT NULL DEFAULT 0,
-    failures INTEGER NOT NULL DEFAULT 0,
+    tool_calls INTEGER NOT NULL DEFAULT 0,  -- How many tool calls its transcripts have.
+    edits INTEGER NOT NULL DEFAULT 0,  -- How many changes to files its transcripts have.
+    failures INTEGER NOT NULL DEFAULT 0,  -- How many tool calls failed in its transcripts.
+    -- How often its context was compacted.
     compactions INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
--- What a sub-agent's .meta.json says: which call of which agent started it.
+-- One row per sub-agent, with what its .meta.json says of it.
 CREATE TABLE subagent_facts (
     session_id TEXT NOT NULL,
-    agent_id TEXT NOT NULL,
+    agent_id TEXT NOT NULL,  -- The sub-agent.
     agent_type TEXT,
-    description TEXT,
-    tool_use_id TEXT,
-    parent_agent_id TEXT,
-    model TEXT,
+    description TEXT,  -- Its task in a few words.
+    tool_use_id TEXT,  -- The tool call that started it.
+    parent_agent_id TEXT,  -- The sub-agent that started it, if one did.
+    model TEXT,  -- Its model.
     PRIMARY KEY (session_id, agent_id)
 ) STRICT;
 
--- USD for a million tokens, for the models that occur here. Kept by `import` from the table of prices; a model that it
--- does not know has no row, and no cost.
+-- What the models that occur here cost, in USD per million tokens.
+--
+-- `import` copies it from the table of prices. A model that is not in that table has no row, and no cost.
 CREATE TABLE model_prices (
-    model TEXT PRIMARY KEY,
-    input REAL NOT NULL,
-    output REAL NOT NULL,
-    cache_read REAL NOT NULL,
-    cache_write_5m REAL NOT NULL,
-    cache_write_1h REAL NOT NULL,
-    priced_on TEXT NOT NULL
+    model TEXT PRIMARY KEY,  -- The model.
+    input REAL NOT NULL,  -- Tokens read.
+    output REAL NOT NULL,  -- Tokens written.
+    cache_read REAL NOT NULL,  -- Tokens read from the cache.
+    cache_write_5m REAL NOT NULL,  -- Tokens put into the cache for five minutes.
+    cache_write_1h REAL NOT NULL,  -- Tokens put into the cache for an hour.
+    priced_on TEXT NOT NULL  -- The date of the table of prices.
 ) STRICT;
 
 -- --- Views -----------------------------------------------------------------------------------------------------------
--- They ask json_valid() first: JSON nested deeper than SQLite follows is kept, and must not break a query over the rest.
+-- They ask json_valid() first: one value nested deeper than SQLite can parse must not break a query over the rest.
 
+-- One row per prompt.
+-- prompt_id: The prompt, by the id that the agent gave it.
+-- cwd: The working directory at that moment.
 CREATE VIEW prompts AS
 SELECT id, session_id, at, prompt, prompt_id, permission_mode, cwd
 FROM events
 WHERE event = 'UserPromptSubmit';
 
+-- One row per shell command that ended, with its output.
+-- at: When it ended (UTC).
+-- cwd: The working directory at that moment.
+-- failed: 1 if it failed, else 0.
+-- exit_code: The exit code, if it failed.
+-- stdout: What it printed.
+-- stderr: What it printed as errors; all that is known, if it failed.
 CREATE VIEW bash_commands AS
 SELECT
     id, session_id, at, agent_id, command, description, cwd, duration_ms,
@@ -387,6 +405,10 @@ SELECT
 FROM events
 WHERE event IN ('PostToolUse', 'PostToolUseFailure') AND action = 'run';
 
+-- One row per successful edit of a file or notebook.
+-- at: When it ended (UTC).
+-- file_path: The file that was changed.
+-- replace_all: 1 if every occurrence was to be replaced.
 CREATE VIEW file_edits AS
 SELECT
     id, session_id, at, agent_id, tool_name,
@@ -398,6 +420,10 @@ SELECT
 FROM events
 WHERE event = 'PostToolUse' AND action = 'edit';
 
+-- One row per file that was written as a whole.
+-- at: When it ended (UTC).
+-- file_path: The file that was changed.
+-- kind: Whether the file was new (create) or not (update).
 CREATE VIEW file_writes AS
 SELECT
     id, session_id, at, agent_id, file_path, content,
@@ -406,7 +432,10 @@ SELECT
 FROM events
 WHERE event = 'PostToolUse' AND action = 'write';
 
--- One row a tool call: its start, and its end if there was one. A call without an end was denied, cancelled or cut off.
+-- One row per tool call, its start and its end joined. A call without an end was denied, cancelled or cut off.
+-- started_at: When it began (UTC).
+-- finished_at: When it ended (UTC).
+-- outcome: ok, failed or no result.
 CREATE VIEW tool_calls AS
 SELECT
     coalesce(pre.id, done.id) AS id,
@@ -443,10 +472,15 @@ WHERE done.event IN ('PostToolUse', 'PostToolUseFailure')
         WHERE pre.tool_use_id = done.tool_use_id AND pre.session_id = done.session_id AND pre.event = 'PreToolUse'
     );
 
--- What was asked for, and what became of it. PermissionRequest has no tool_use_id: it is about the call of the same tool
--- with the same input that had started by then and was not asked about yet, the latest of them if only some were.
--- Calls and questions with one input are like brackets: `depth` tells which close which. Those that do are paired in
--- the order of time.
+-- One row per permission question, with its result.
+-- at: When it was asked (UTC).
+-- decision: allowed, denied, or denied or not answered.
+-- reason: Why it was denied, if a reason was given.
+-- tool_use_id: The call that was asked about, if it can be identified.
+--
+-- PermissionRequest has no tool_use_id. It is about the call of the same tool with the same input that had started by
+-- then and was not asked about yet; the latest of them, if there are several. Calls and questions with the same input are
+-- like brackets: `depth` says which question closes which call. Those that match are paired in the order of time.
 CREATE VIEW permission_decisions AS
 WITH
     step AS (
@@ -455,7 +489,7 @@ WITH
             first_value(id) OVER same_input AS input,
             sum(iif(event = 'PermissionRequest', -1, 1)) OVER same_input + (event = 'PermissionRequest') AS depth
         FROM events
-        WHERE event IN ('PreToolUse', 'PermissionRequest')
+        WHERE event IN ('PreToolUse', 'PermissionRequest') AND (event = 'PreToolUse' OR tool_use_id IS NULL)
             AND session_id IN (SELECT session_id FROM events WHERE event = 'PermissionRequest')
         WINDOW same_input AS (
             PARTITION BY
@@ -479,7 +513,8 @@ WITH
             FROM numbered WINDOW same_number AS (PARTITION BY session_id, input, closed, number)
         ) WHERE asks
         UNION ALL
-        SELECT id, session_id, tool_use_id FROM events WHERE event = 'PermissionDenied'
+        SELECT id, session_id, tool_use_id FROM events
+        WHERE event = 'PermissionDenied' OR (event = 'PermissionRequest' AND tool_use_id IS NOT NULL)
     )
 SELECT
     asked.id, question.session_id, asked.at, asked.agent_id, asked.tool_name, asked.command, asked.file_path,
@@ -499,6 +534,12 @@ SELECT
     question.tool_use_id
 FROM question JOIN events AS asked ON asked.id = question.id;
 
+-- One row per sub-agent that the hooks saw.
+-- agent_id: The sub-agent.
+-- started_at: When it began (UTC).
+-- stopped_at: When it stopped (UTC).
+-- failures: How many of them failed.
+-- report: What it said at its end.
 CREATE VIEW subagents AS
 SELECT
     session_id,
@@ -513,7 +554,10 @@ FROM events
 WHERE agent_id IS NOT NULL
 GROUP BY session_id, agent_id;
 
--- A turn is a prompt and all that followed until the next one of the same session.
+-- One row per turn: a prompt and what followed until the next prompt of its session.
+-- at: When the prompt was sent (UTC).
+-- failures: How many of them failed.
+-- last_tool_at: When the last of them ended (UTC).
 CREATE VIEW turns AS
 SELECT
     turn.id, happened.session_id, turn.prompt_id, turn.at, turn.prompt,
@@ -530,7 +574,11 @@ FROM (
 JOIN events AS turn ON turn.id = happened.turn_id
 GROUP BY happened.session_id, happened.turn_id;
 
--- A session that no hook saw is counted by its transcript.
+-- One row per session, as people list them. A session that no hook saw is counted by its transcript.
+-- seconds: How long it lasted, from its first event to its last.
+-- first_prompt: What the user wrote first.
+-- git_branch: The git branch in which it last worked.
+-- title: Its title, from the user, a model or an older client.
 CREATE VIEW session_summary AS
 SELECT
     sessions.session_id, started_at, sessions.last_at, ended_at, end_reason,
@@ -559,6 +607,11 @@ SELECT
 FROM sessions
 LEFT JOIN session_facts AS facts ON facts.session_id = sessions.session_id;
 
+-- One row per session and model, with tokens and cost.
+-- model: The model.
+-- answers: How many answers it gave.
+-- cache_write_tokens: Tokens put into the cache.
+-- cost_usd: The cost in USD; empty for a model without a known price.
 CREATE VIEW session_usage AS
 SELECT
     usage.session_id,
@@ -580,7 +633,11 @@ FROM model_answers AS usage
 LEFT JOIN model_prices AS price ON price.model = usage.model
 GROUP BY usage.session_id, usage.model;
 
--- Beside what the transcripts show, what the client counted: it also pays for calls that leave no answer in them.
+-- One row per session, with tokens and cost from its transcripts beside what the agent counted.
+-- cost_usd: The cost in USD; empty if no model has a known price.
+-- models_without_price: How many models have tokens here and no known price.
+-- client_input_tokens: Tokens read, as the agent counted.
+-- client_output_tokens: Tokens written, as the agent counted.
 CREATE VIEW session_costs AS
 SELECT
     sessions.session_id, sessions.started_at,
@@ -599,6 +656,11 @@ LEFT JOIN session_facts AS facts ON facts.session_id = sessions.session_id
 LEFT JOIN session_usage AS usage ON usage.session_id = sessions.session_id
 GROUP BY sessions.session_id;
 
+-- How many lines of which type each transcript has, including types that no other table knows.
+-- agent_id: The sub-agent whose transcript it is.
+-- kind: What the file is (main, subagent, history, tool-result, …).
+-- type: The type of the line.
+-- entries: How many there are.
 CREATE VIEW entry_types AS
 SELECT
     transcripts.session_id, transcripts.agent_id, transcripts.kind, entry.key AS type, sum(entry.value) AS entries

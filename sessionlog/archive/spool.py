@@ -3,6 +3,7 @@
 import os
 import time
 
+from sessionlog.archive import agent_event
 from sessionlog.archive import append as archive
 from sessionlog.archive.event import normalise
 from sessionlog.archive.locks import open_private, try_lock, wait_for_lock
@@ -26,8 +27,9 @@ LONGEST_LINE = 128 * 1024 * 1024
 LONGEST_HEADER = 4096
 LOCK_WAIT = 10.0  # of a command; a hook waits for less
 
-# An event that was delivered: when (ms), by which registration, what the caller knew, the payload.
-Entry = tuple[int, str, "str | None", "str | None", "dict[str, Any]"]
+# An event that was delivered: when (ms), by which registration, what the caller knew (event, session), the payload, and
+# the envelope of one that was translated.
+Entry = tuple[int, str, "str | None", "str | None", "dict[str, Any]", "dict[str, Any] | None"]
 
 
 def append(place: "Place", entry: "Entry", timeout: float = archive.LOCK_WAIT) -> str:
@@ -176,9 +178,13 @@ def _empty(place: "Place", connection: "sqlite3.Connection", descriptor: int, li
 
 def store(connection: "sqlite3.Connection", entry: "Entry") -> None:
     """Write an entry of the spool to the database as the event that it was."""
-    at_ms, via, event, session_id, payload = entry
-    record = normalise(payload, at_ms=at_ms, via=via, event=event, session_id=session_id)
-    archive.append(connection, record, at_ms)
+    at_ms, via, event, session_id, payload, *rest = entry
+    envelope = rest[0] if rest else None  # which spools of older versions do not have
+    record = normalise(payload, at_ms=at_ms, via=via, event=event, session_id=session_id, envelope=envelope)
+    if envelope:
+        agent_event.append(connection, record, at_ms, envelope)
+    else:
+        archive.append(connection, record, at_ms)
 
 
 def _store_line(connection: "sqlite3.Connection", line: bytes) -> bool:

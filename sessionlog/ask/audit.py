@@ -1,34 +1,88 @@
-"""The questions of datasette-metadata.yml, asked from the command line: one source for both."""
+"""Audits: the queries in audits/, one file each. The file's first comment says what it is.
+
+    -- title: Slowest tools
+    -- group: Trouble
+    -- finding: no
+    -- parameter since: only what happened at this time or later; empty means everything
+    --
+    -- The description, in one paragraph.
+
+`finding: yes` says that each row is something to look at: `sessionlog audit --fail-if-any` then fails. The queries run
+in any SQLite, also in a Datasette without sessionlog, so they use GLOB and no regular expressions. There is no index on
+time, because each index slows down every hook: where it matters, a query starts at the first event of the sessions that
+were still alive at :since.
+"""
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable
 from contextlib import closing
-from typing import Any
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from sessionlog.archive import describe, read
-from sessionlog.archive.describe import Query
+from sessionlog.archive import read
 from sessionlog.archive.place import Place
 from sessionlog.archive.time_limit import TookTooLong, limited
 from sessionlog.errors import SessionlogError
 
 Row = dict[str, Any]
 
+FOLDER = Path(__file__).parent / "audits"
+# In this order they are listed.
+GROUPS = ("Risks", "Permissions", "Trouble", "Work")
+
 # A count that takes longer (s) is not worth waiting for in a list.
 PATIENCE = 0.15
 
 
-def find(name: str) -> Query:
-    """The question of that name."""
-    known = describe.queries()
+class Audit(NamedTuple):
+    """A query over an archive, and whether a row of its answer is something to look at."""
+
+    name: str
+    title: str
+    description: str
+    sql: str
+    finding: bool
+    group: str
+    parameters: dict[str, str]
+
+
+@cache
+def audits() -> dict[str, Audit]:
+    """All audits by name, in the order in which they are listed."""
+    found = [_read(path) for path in sorted(FOLDER.glob("*.sql"))]
+    return {audit.name: audit for audit in sorted(found, key=lambda audit: GROUPS.index(audit.group))}
+
+
+def _read(path: Path) -> Audit:
+    heading, _, sql = path.read_text(encoding="utf-8").partition("\n\n")
+    fields, _, description = "\n".join(line.removeprefix("--").strip() for line in heading.splitlines()).partition(
+        "\n\n"
+    )
+    known = dict(line.split(": ", 1) for line in fields.splitlines())
+    return Audit(
+        name=path.stem,
+        title=known.pop("title"),
+        description=" ".join(description.split()),
+        sql=sql.strip(),
+        finding={"yes": True, "no": False}[known.pop("finding")],
+        group=known.pop("group"),
+        parameters={name.removeprefix("parameter "): meaning for name, meaning in known.items()},
+    )
+
+
+def find(name: str) -> Audit:
+    """The audit of that name."""
+    known = audits()
     if name not in known:
-        raise SessionlogError(f"there is no question {name!r}; there are: {', '.join(sorted(known))}")
+        raise SessionlogError(f"there is no audit {name!r}; there are: {', '.join(sorted(known))}")
     return known[name]
 
 
-def ask(connection: sqlite3.Connection, query: Query, since: str = "") -> list[Row]:
-    """The rows that answer a question."""
+def ask(connection: sqlite3.Connection, query: Audit, since: str = "") -> list[Row]:
+    """The rows that an audit finds."""
     cursor = connection.cursor()
     cursor.row_factory = None
     rows = cursor.execute(query.sql, {"since": since})
@@ -36,7 +90,7 @@ def ask(connection: sqlite3.Connection, query: Query, since: str = "") -> list[R
     return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
-def ask_all(places: Iterable[Place], query: Query, since: str = "", seconds: float | None = None) -> list[Row]:
+def ask_all(places: Iterable[Place], query: Audit, since: str = "", seconds: float | None = None) -> list[Row]:
     """The rows of all these archives, each with its project; TookTooLong after so many seconds for one of them."""
     rows: list[Row] = []
     for place in places:
@@ -46,18 +100,18 @@ def ask_all(places: Iterable[Place], query: Query, since: str = "", seconds: flo
 
 
 def counts(places: Iterable[Place], since: str = "", patience: float = PATIENCE) -> dict[str, int | None]:
-    """How many rows each question finds in all these archives; None if that takes too long to find out."""
-    found: dict[str, int | None] = dict.fromkeys(describe.queries(), 0)
+    """How many rows each audit finds in all these archives; None if that takes too long to find out."""
+    found: dict[str, int | None] = dict.fromkeys(audits(), 0)
     for place in places:
         with closing(read.connect(place)) as connection:
-            for name, query in describe.queries().items():
+            for name, query in audits().items():
                 before = found[name]
                 number = None if before is None else _count(connection, query, since, patience)
                 found[name] = None if before is None or number is None else before + number
     return found
 
 
-def _count(connection: sqlite3.Connection, query: Query, since: str, seconds: float) -> int | None:
+def _count(connection: sqlite3.Connection, query: Audit, since: str, seconds: float) -> int | None:
     cursor = connection.cursor()
     cursor.row_factory = None
     try:

@@ -14,7 +14,6 @@ from sessionlog.agents.claude_code.tools import CALL_EVENTS, CALL_START
 from sessionlog.ask.search import query
 from sessionlog.session import call as calls
 from sessionlog.session.call import Call, call_of_events
-from sessionlog.session.edits import path_of_input
 from sessionlog.session.outline import EDITING
 from sessionlog.transcripts.stored_lines import Lines
 
@@ -170,7 +169,7 @@ def of_line(
     for change in changes(connection, rows):
         if time.monotonic() > deadline or len(found) >= limit:
             return found, False
-        if path and path_of_input(change.call.input) != path:
+        if path and calls.path_of_input(change.call.input) != path:
             continue
         if what := _done_to(wanted, calls.changes(change.call)):
             found.append((what, change))
@@ -278,7 +277,7 @@ def _path_of(row: Row, lines: Lines) -> str:
     if path := _path_in(row["text"]):
         return path
     block, _ = lines.block(row["id"])
-    return path_of_input((block or {}).get("input"))
+    return calls.path_of_input((block or {}).get("input"))
 
 
 def _path_in(text: str | None) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import sqlite3
 from collections.abc import Iterator, Mapping
@@ -13,6 +12,7 @@ from sessionlog.archive import describe, read, readonly
 from sessionlog.archive.place import Place
 from sessionlog.ask import all_projects
 from sessionlog.errors import SessionlogError
+from sessionlog.text.plain import did_you_mean
 
 
 class SqlRows(NamedTuple):
@@ -36,7 +36,11 @@ def ask(
             rows = connection.execute(query, parameters or {})
             yield SqlRows(_unique([column[0] for column in rows.description or ()]), rows)
     except (sqlite3.Error, sqlite3.Warning) as error:
+        if str(error) == "interrupted":  # by Ctrl+C: SQLite stops, but does not pass the exception on
+            raise KeyboardInterrupt from None
         known = all_projects.columns() if all_together else _columns()
+        # Of the tables that the query names, if it names any: a column of another table is no suggestion.
+        known = {name: known[name] for name in known if re.search(rf"\b{name}\b", query)} or known
         raise SessionlogError(explained(str(error), known)) from error
 
 
@@ -52,10 +56,8 @@ def explained(error: str, known: Mapping[str, list[str]]) -> str:
     if not missing:
         return error
     wanted = missing[2].rpartition(".")[2]
-    names = list(known) if missing[1] == "table" else sorted({name for names in known.values() for name in names})
-    near = difflib.get_close_matches(wanted.lower(), names, n=3, cutoff=0.6)
-    hint = f"did you mean {' or '.join(near)}? " if near else ""
-    return f"{error}; {hint}`sessionlog schema` lists all tables and columns"
+    names = list(describe.tables()) if missing[1] == "table" else {name for names in known.values() for name in names}
+    return f"{error}{did_you_mean(wanted, names)}\n`sessionlog schema` lists all tables and columns."
 
 
 def _columns() -> dict[str, list[str]]:

@@ -8,12 +8,11 @@ from typing import Any
 
 import click
 
-from sessionlog.archive import describe
 from sessionlog.ask import audit
-from sessionlog.cli import table
+from sessionlog.cli import table, terminal
 from sessionlog.cli.common import places, project_options, since_option
 from sessionlog.cli.main import example
-from sessionlog.cli.rows import form_options, print_rows, terminal_width
+from sessionlog.cli.rows import form_options, print_rows
 from sessionlog.text import plain
 
 # Of one session; --json and --csv list all.
@@ -37,7 +36,7 @@ NARROWEST = 4
 @click.option(
     "--fail-if-any",
     is_flag=True,
-    help="End with 1 if there is a row; without NAME, if any question about risks has one.",
+    help="End with 1 if there is a row; without NAME, if an audit whose rows are findings has one.",
 )
 @click.pass_context
 def command(
@@ -49,9 +48,9 @@ def command(
     form: str | None,
     fail_if_any: bool,
 ) -> None:
-    """Ask the archive the question NAME; without NAME, list the questions and how many rows each finds.
+    """Run the audit NAME; without NAME, list the audits and how many rows each finds.
 
-    The same questions are canned queries in Datasette.
+    The same audits are canned queries in Datasette.
     """
     query = audit.find(name) if name else None
     found = places(project, everywhere)
@@ -64,23 +63,23 @@ def command(
     else:
         counts = audit.counts(found, since or "", *([float("inf")] if fail_if_any else []))
         _print_list(counts, form)
-        findings = sum(counts[query.name] or 0 for query in describe.queries().values() if query.finding)
+        findings = sum(counts[query.name] or 0 for query in audit.audits().values() if query.finding)
     if fail_if_any and findings:
         ctx.exit(1)
 
 
 def _print_list(counts: dict[str, int | None], form: str | None) -> None:
-    queries = describe.queries().values()
+    queries = audit.audits().values()
     listed = [{**query._asdict(), "rows": counts[query.name]} for query in queries]
     if form:
         print_rows(list(listed[0]), [list(query.values()) for query in listed], form)
         return
     for query in queries:
         number = counts[query.name]
-        told = "too many to count quickly" if number is None else f"{number:,}"
-        told = click.style(told, fg="red" if query.finding and number else None)
-        click.echo(f"{click.style(query.name, fg='yellow')}  {query.title}: {told}")
-        click.echo(click.wrap_text(query.description, min(terminal_width(), 120), "    ", "    "))
+        text = "too many to count quickly" if number is None else f"{number:,}"
+        text = click.style(text, fg="red" if query.finding and number else None)
+        click.echo(f"{click.style(query.name, fg='yellow')}  {query.title}: {text}")
+        click.echo(click.wrap_text(query.description, min(terminal.width(), 120), "    ", "    "))
 
 
 def _print_answer(rows: list[audit.Row], form: str | None, with_project: bool) -> None:
@@ -100,7 +99,7 @@ def _print_sessions(rows: list[audit.Row], with_project: bool) -> None:
         for heading, group in itertools.groupby(rows, lambda row: (row["project"], row.get("session_id")))
     ]
     shown = [[_told(column, row[column]) for column in columns] for _, group in groups for row in group[:SHOWN_ROWS]]
-    heading, rule, *lines = table.render(columns, shown, max(terminal_width(), 60) - 2, NARROWEST)
+    heading, rule, *lines = table.render(columns, shown, max(terminal.width(), 60) - 2, NARROWEST)
     remaining = iter(lines)
     click.secho(f"  {heading}\n  {rule}", dim=True)
     for (project, session_id), group in groups:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import click
 
 from sessionlog.archive import read
+from sessionlog.archive.place import Place
 from sessionlog.cli.common import places
 from sessionlog.cli.main import example
-from sessionlog.errors import SessionlogError
 
 
 @example("sessionlog browse", "sessionlog browse --project ~/code/shop", "sessionlog browse --no-open --port 9000")
@@ -29,11 +29,17 @@ def command(project: str | None, everywhere: bool, host: str, port: int | None, 
     from sessionlog.web import serve
 
     found = places(project, everywhere or project is None)
-    if not found:
-        raise SessionlogError("nothing has been recorded yet; `sessionlog install` begins, `sessionlog demo` shows how")
-
-    def tell(address: str) -> None:
-        click.echo(f"Browse at {click.style(address, bold=True)} (Ctrl-C ends)")
-
     again = read.all_places if project is None else None
-    serve.serve(found, host, port, not no_open, tell, again, with_token=not no_token)
+    serve.serve(found, host, port, not no_open, _say_where, again, with_token=not no_token)
+
+
+def browse(place: Place, session_id: str, moment: str) -> None:
+    """Open the page of a session, at a moment of it if one is named, and serve until Ctrl+C."""
+    from sessionlog.web import page, serve
+
+    path = page.address("session", place.name, session_id, at=moment) + (f"#{moment}" if moment else "")
+    serve.serve(read.all_places(), "127.0.0.1", None, True, _say_where, read.all_places, path=path)
+
+
+def _say_where(address: str) -> None:
+    click.echo(f"Browse at {click.style(address, bold=True)} (Ctrl+C stops)")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -12,6 +13,7 @@ import click
 from sessionlog import times
 from sessionlog.archive import read
 from sessionlog.archive.place import Place
+from sessionlog.cli import terminal
 from sessionlog.errors import SessionlogError
 from sessionlog.text.plain import safe
 
@@ -38,6 +40,15 @@ class When(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
 since_option = click.option("--since", type=When(), help="Only what happened since then: 24h, 7d, yesterday, a date.")
 
+
+def limit_option(what: str, default: int = 20) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """-n: how many."""
+    help_text = f"How many {what}; 0 for all."
+    return click.option("-n", "--limit", type=click.IntRange(0), default=default, show_default=True, help=help_text)
+
+
+fail_if_none_option = click.option("--fail-if-none", is_flag=True, help="Exit with 1 if nothing is found.")
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for other programs.")
 
 
@@ -53,31 +64,38 @@ def places(project: str | None, everywhere: bool) -> list[Place]:
     return found
 
 
+def nothing_found(asked: list[Place], what: str, fail: bool, as_json: bool = False) -> None:
+    """The one rule for an empty answer: a sentence on stderr and exit 0, or 1 if the caller asked for that."""
+    if not as_json:
+        empty = not any(os.path.exists(place.db) for place in asked)
+        click.echo(str(read.nothing_recorded(asked)).capitalize() if empty else f"{what.capitalize()}.", err=True)
+    if fail:
+        raise click.exceptions.Exit(1)
+
+
 def print_json(value: Any, indent: int | None = 2) -> None:
     """JSON for machines; archive text may hold what orjson refuses (lone surrogates, numbers beyond 64 bits)."""
-    click.echo(_json(value, indent))
+    click.echo(to_json(value, indent))
 
 
 def print_json_lists(head: dict[str, Any], **lists: Iterable[Any]) -> None:
     """An object with lists in it that are too long to be held in memory: an item a line."""
-    click.echo(_json(head, 2)[:-2], nl=False)
+    click.echo(to_json(head, 2)[:-2], nl=False)
     for name, items in lists.items():
-        click.echo(f",\n  {_json(name, None)}: [", nl=False)
+        click.echo(f",\n  {to_json(name)}: [", nl=False)
         comma = "\n"
         for item in items:
-            click.echo(f"{comma}    {_json(item, None)}", nl=False)
+            click.echo(f"{comma}    {to_json(item)}", nl=False)
             comma = ",\n"
         click.echo("\n  ]", nl=False)
     click.echo("\n}")
 
 
-def inert_json(text: str) -> str:
-    """The same JSON without letters that a terminal obeys; JSON itself has escaped those below the blank."""
-    return _OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
-
-
-def _json(value: Any, indent: int | None) -> str:
-    text = inert_json(json.dumps(value, ensure_ascii=False, indent=indent))
+def to_json(value: Any, indent: int | None = None) -> str:
+    """JSON that a terminal shows and does not obey; \\u escapes where stdout cannot write a character."""
+    text = json.dumps(value, ensure_ascii=not terminal.writes_unicode(), indent=indent)
+    # JSON itself has escaped the control characters below the blank.
+    text = _OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
     return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 import tempfile
 from contextlib import closing
 from pathlib import Path
@@ -64,7 +65,7 @@ def record(payloads: list[str], home: Path, project: Path, quiet: bool) -> None:
     environment = {name: os.environ[name] for name in keep if name in os.environ}
     environment |= {"HOME": str(home), "SESSIONLOG_HOME": str(home), "CLAUDE_PROJECT_DIR": str(project)}
     environment["SESSIONLOG_NO_FOLLOW"] = "1"  # the sample has no transcript
-    with click.progressbar(payloads, label="Recording", hidden=quiet, width=30) as progress:
+    with click.progressbar(payloads, label="Recording", hidden=quiet, width=30, file=sys.stderr) as progress:
         for payload in progress:
             hook = hook_command(json.loads(payload)["hook_event_name"])
             done = subprocess.run(  # noqa: S602 (the command that a settings file would hold)

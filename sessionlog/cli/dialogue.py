@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import click
 
@@ -14,10 +15,16 @@ def note(text: str) -> None:
     click.secho(f"Note: {text}", fg="yellow", err=True)
 
 
+def progress_bar(label: str, length: int = 1, hidden: bool = False) -> Any:
+    """A bar on stderr, which leaves stdout to the answer."""
+    return click.progressbar(length=length, label=label, width=30, hidden=hidden, show_eta=True, file=sys.stderr)
+
+
 def confirm(question: str, yes: bool) -> None:
-    """Ask; stop where nobody can answer or the answer is no."""
+    """Ask before something is written or removed; Enter alone is a no."""
     if yes:
         return
     if not sys.stdin.isatty():
-        raise SessionlogError("Nothing was written, for there is no terminal to ask on. Add --yes to write it.")
-    click.confirm(question, default=True, abort=True)
+        raise SessionlogError("Nothing was changed: there is no terminal to ask on. Add --yes to go on without asking.")
+    if not click.confirm(question, default=False, err=True):
+        raise SessionlogError("Nothing was changed.")

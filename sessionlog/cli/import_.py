@@ -9,6 +9,7 @@ import click
 
 from sessionlog import times
 from sessionlog.cli.common import json_option, print_json, since_option
+from sessionlog.cli.dialogue import progress_bar
 from sessionlog.cli.main import example
 from sessionlog.export import jsonl_import
 from sessionlog.text import plain
@@ -37,7 +38,7 @@ def command(paths: tuple[str, ...], since: str | None, dry_run: bool, quiet: boo
     of its own project. Run it as often as you like: only what is new is read. A file that `sessionlog export`
     wrote gives its events back.
     """
-    with click.progressbar(length=1, label="Importing", width=30, hidden=quiet or as_json, show_eta=True) as bar:
+    with progress_bar("Importing", hidden=quiet or as_json) as bar:
 
         def progress(done: int, total: int) -> None:
             bar.length = total

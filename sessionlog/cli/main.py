@@ -11,12 +11,14 @@ import click
 from click.shell_completion import CompletionItem
 
 from sessionlog import __version__
+from sessionlog.cli import terminal
 from sessionlog.errors import SessionlogError
-from sessionlog.text.plain import safe
+from sessionlog.text.plain import did_you_mean, safe
 
 # Command name -> (module, one line for the list of commands). Kept here so that `sessionlog --help` and shell
 # completion import none of them.
 COMMANDS: dict[str, tuple[str, str]] = {
+    "answer": ("answer", "Print the last answer of a session as Markdown."),
     "audit": ("audit", "Ask what to look at: risky commands, files outside, permissions bypassed, gaps, …"),
     "backup": ("backup", "Copy the archive, while sessions go on."),
     "browse": ("browse", "Look at all that was recorded in the browser."),
@@ -29,8 +31,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "import": ("import_", "Archive Claude Code's transcripts, before it deletes them."),
     "merge": ("merge", "Take in other archives: of a moved project, another machine, a backup."),
     "path": ("path", "Print where the archive of this project is."),
+    "pick": ("pick", "Choose a session from a full-screen list: search, look, show, resume, export."),
     "prune": ("prune", "Remove old sessions, or only what their tools printed."),
     "redact": ("redact", "Take secrets out of what is already recorded."),
+    "report": ("report", "Write what was asked, done, failed and spent in a week."),
     "restore": ("restore", "Write the transcripts of a session back to where Claude Code looks for them."),
     "review": ("review", "Review a session by rules, or by Claude itself: for the supervisor, or by hand."),
     "schema": ("schema", "Print the tables, views and columns of an archive with what they mean."),
@@ -47,6 +51,12 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 
 
+def load_command(name: str) -> click.Command:
+    """Import a command."""
+    command: click.Command = importlib.import_module(f"sessionlog.cli.{COMMANDS[name][0]}").command
+    return command
+
+
 class LazyGroup(click.Group):
     """Imports a command's module when the command is asked for, so that one command never pays for another."""
 
@@ -56,9 +66,14 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"sessionlog.cli.{COMMANDS[cmd_name][0]}")
-        command: click.Command = module.command
-        return command
+        return load_command(cmd_name)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            ctx.fail(f"there is no command {args[0]!r}{did_you_mean(args[0], COMMANDS)}")
+        return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         names = [name for name in self.list_commands(ctx) if name.startswith(incomplete)]
@@ -70,35 +85,57 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, COMMANDS[name][1]) for name in self.list_commands(ctx)])
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    invoke_without_command=True,
+)
 @click.version_option(__version__, prog_name="sessionlog")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 @click.pass_context
 def cli(ctx: click.Context, debug: bool) -> None:
-    """The flight recorder of Claude Code: record every session, look at it later."""
+    """The flight recorder for coding agents: record every session, look at it later.
+
+    Without a command, on a terminal, it lists the sessions: type to search, Enter to show.
+    """
     ctx.obj = {"debug": debug}
+    ctx.color = terminal.wants_colour()
+    if ctx.invoked_subcommand is None:
+        if not terminal.is_interactive():
+            click.echo(ctx.get_help())
+            ctx.exit(0)
+        ctx.invoke(load_command("pick"))
+
+
+# As shells report a command that Ctrl+C ended.
+INTERRUPTED = 130
 
 
 def main() -> None:
     """Run the command line; the one place where errors become messages and exit codes."""
+    terminal.accept_every_character()
     try:
-        cli(prog_name="sessionlog")
-    except SessionlogError as error:
-        if "--debug" in sys.argv:
-            raise
-        click.secho(f"Error: {safe(str(error))}", fg="red", err=True)
-        sys.exit(1)
+        code = cli.main(prog_name="sessionlog", standalone_mode=False)
+    except click.exceptions.Abort:  # Ctrl+C
+        sys.exit(INTERRUPTED)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
     except BrokenPipeError:
         # `sessionlog show … | head`: the reader left, which is no error. Python would complain again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except Exception as error:  # a full or read-only disk, a damaged archive, or a mistake of ours
         if "--debug" in sys.argv:
             raise
-        click.secho(f"Error: {safe(_in_words(error))}", fg="red", err=True)
+        click.secho(f"Error: {safe(_in_words(error))}", fg="red", err=True, color=terminal.wants_colour())
         sys.exit(1)
+    else:
+        sys.exit(code if isinstance(code, int) else 0)
 
 
 def _in_words(error: Exception) -> str:
+    if isinstance(error, SessionlogError):
+        return str(error)
     if isinstance(error, OSError) and error.filename and error.strerror:
         return f"{os.fsdecode(error.filename)}: {error.strerror}"
     return f"{type(error).__name__}: {error}\n`sessionlog --debug …` shows where it happened."

@@ -12,7 +12,7 @@ from sessionlog.cli.common import places, project_options
 from sessionlog.cli.dialogue import confirm, note
 from sessionlog.cli.main import example
 from sessionlog.errors import SessionlogError
-from sessionlog.maintain import redact, trial
+from sessionlog.maintain import memory, redact, trial
 from sessionlog.text import plain
 
 LONGEST = 64 << 20  # bytes of a file to be tried
@@ -23,6 +23,7 @@ LONGEST = 64 << 20  # bytes of a file to be tried
     "sessionlog redact --pattern 'ACME-[0-9a-f]{32}' --all",
     "sessionlog redact --value - --yes < secret.txt",
     "sessionlog redact --test - < .env",
+    "sessionlog redact --remembered",
 )
 @click.command("redact")
 @click.option("--pattern", "patterns", metavar="REGEX", multiple=True, help="Whatever matches; may be repeated.")
@@ -36,6 +37,8 @@ LONGEST = 64 << 20  # bytes of a file to be tried
     type=click.Path(exists=True, dir_okay=False, allow_dash=True),
     help="Show what would be taken out of this file, and why; - reads stdin. Archives are left alone.",
 )
+@click.option("--remembered", is_flag=True, help="List the values and patterns that are kept out from now on.")
+@click.option("--forget", "forgotten", metavar="NAME", multiple=True, help="Keep this one out no longer.")
 @project_options
 @click.option("--dry-run", is_flag=True, help="Show what would be replaced and write nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
@@ -43,6 +46,8 @@ def command(
     patterns: tuple[str, ...],
     values: tuple[str, ...],
     tried: str | None,
+    remembered: bool,
+    forgotten: tuple[str, ...],
     project: str | None,
     everywhere: bool,
     dry_run: bool,
@@ -52,9 +57,16 @@ def command(
 
     Events, messages and archived transcripts are cleaned as if the rules had been there from the start. Afterwards the
     bytes are in no file of the archive: not in free pages, the WAL or the search index either.
+
+    What you name stays out: it is remembered, a value as a keyed hash, and taken out of whatever is recorded,
+    imported, merged or restored on this machine from now on.
     """
     home = home_folder()
-    rules = redact.GivenRules(home, patterns, [text for value in values for text in _texts(value)])
+    if remembered or forgotten:
+        _memories(home, forgotten)
+        return
+    texts = [text for value in values for text in _texts(value)]
+    rules = redact.GivenRules(home, patterns, texts)
     if tried is not None:
         if project or everywhere or yes:
             raise click.UsageError("--test looks at a file and at no archive: leave --project, --all and --yes away.")
@@ -76,6 +88,8 @@ def command(
     # Also with nothing to be seen: what was deleted left its bytes in free pages, and a run may have been killed.
     nothing = "Nothing is left to replace. Rewrite the files all the same, so that no free page holds it?"
     confirm("Replace them for good?" if any(preview.rows for _, preview in previews) else nothing, yes)
+    if patterns or texts:  # first: an import that runs meanwhile would bring back what is gone
+        _remember(home, patterns, texts)
     for place in found:
         redact.run(place, rules)
         click.secho(f"Cleaned {place.db}.", fg="green")
@@ -89,8 +103,28 @@ def command(
     if not everywhere:
         note("The archives of other projects are cleaned with --all.")
     note("Backups, and the transcripts that Claude Code keeps itself, are not touched.")
-    if patterns or values:
-        note(f"For what is recorded from now on, put the pattern into {home}/config.json.")
+
+
+def _remember(home: str, patterns: tuple[str, ...], texts: list[str]) -> None:
+    try:
+        for kept in memory.remember(home, patterns, texts):
+            note(f"The {kept.kind} stays out from now on; `sessionlog redact --forget {kept.name}` lifts that.")
+    except (SessionlogError, OSError) as error:  # what is there goes all the same
+        note(f"It may come back with what is recorded or imported later: {error}.")
+
+
+def _memories(home: str, forgotten: tuple[str, ...]) -> None:
+    for name in forgotten:
+        kind = memory.forget(home, name).kind
+        click.secho(f"Forgot the {kind} {name}: it is recorded again when it comes.", fg="green")
+    if forgotten:
+        return
+    found = memory.listed(home)
+    if not found:
+        click.echo("Nothing is remembered. `redact --value` and `redact --pattern` remember what they take out.")
+    for kept in found:
+        about = plain.one_line(kept.about)
+        click.echo(f"{kept.name:<12}{kept.kind:<9}since {plain.local_time(kept.at)}  {about}")
 
 
 def _texts(value: str) -> list[str]:

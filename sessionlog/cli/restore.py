@@ -9,6 +9,7 @@ import click
 
 from sessionlog.archive import lookup, read
 from sessionlog.cli.common import json_option, places, print_json, project_options
+from sessionlog.cli.dialogue import note
 from sessionlog.cli.main import example
 from sessionlog.errors import SessionlogError
 from sessionlog.text import plain
@@ -21,18 +22,30 @@ COLOURS = {"restored": "green", "to be restored": "green", "in the way": "red"}
 @click.command()
 @click.argument("session")
 @click.option("--to", metavar="DIR", type=click.Path(file_okay=False), help="Write below DIR instead.")
+@click.option("--versions", is_flag=True, help="With --to: every archived version of each file, the fullest first.")
 @click.option("--dry-run", is_flag=True, help="Tell what would be written, and write nothing.")
 @project_options
 @json_option
-def command(session: str, to: str | None, dry_run: bool, project: str | None, everywhere: bool, as_json: bool) -> None:
+def command(
+    session: str,
+    to: str | None,
+    versions: bool,
+    dry_run: bool,
+    project: str | None,
+    everywhere: bool,
+    as_json: bool,
+) -> None:
     """Write the transcripts of a session back to where Claude Code looks for them.
 
     SESSION is the start of its id, or `last`. The transcript and those of its sub-agents come back byte for byte, less
     the secrets that were redacted, so that `claude --resume` works again. A file that exists and differs is left alone.
+    Of a file that was archived in several versions, the one with the most lines is written.
     """
+    if versions and not to:
+        raise click.UsageError("--versions writes files that Claude Code does not know: say where, with --to DIR.")
     found = lookup.find_session(places(project, everywhere), session)
     with closing(read.connect(found.place)) as connection:
-        done = restore(connection, found.session["session_id"], to, dry_run)
+        done = restore(connection, found.session["session_id"], to, dry_run, versions)
     in_the_way = [file for file in done if file.state == "in the way"]
     unreadable = [file for file in done if file.state == "unreadable"]
     if as_json:
@@ -44,6 +57,9 @@ def command(session: str, to: str | None, dry_run: bool, project: str | None, ev
             folder, name = found.session["cwd"] or found.place.project, found.session["session_id"]
             told = f"cd {shlex.quote(folder)} && claude --resume {shlex.quote(name)}"
             click.echo(f"\nGo on with it:  {plain.safe(told)}")
+    if lacking := [file for file in done if file.lacks]:
+        lines = plain.counted(sum(file.lacks for file in lacking), "line")
+        note(f"Other archived versions have {lines} that this one has not; `--versions --to DIR` writes them all.")
     if unreadable:
         raise SessionlogError(
             f"{plain.counted(len(unreadable), 'file')} could not be read: a part is damaged, or too large when it is "

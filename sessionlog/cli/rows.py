@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import base64
 import csv
-import json
 import math
-import shutil
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import click
 
-from sessionlog.cli import table
-from sessionlog.cli.common import inert_json
+from sessionlog.cli import table, terminal
+from sessionlog.cli.common import to_json
 from sessionlog.text import plain
 
 FORMS = {
@@ -48,13 +46,8 @@ def print_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]], form: str 
 
 def _print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Print a table as wide as the terminal."""
-    for line in table.render(columns, rows, terminal_width()):
+    for line in table.render(columns, rows, terminal.width()):
         click.echo(line)
-
-
-def terminal_width() -> int:
-    """How many columns there are; wide where nobody looks."""
-    return shutil.get_terminal_size((120, 24)).columns
 
 
 def _print_json(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
@@ -62,7 +55,7 @@ def _print_json(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     between = "["
     for row in rows:
         values = dict(zip(columns, map(_for_json, row), strict=True))
-        click.echo(f"{between}\n{inert_json(json.dumps(values, ensure_ascii=False))}", nl=False)
+        click.echo(f"{between}\n{to_json(values)}", nl=False)
         between = ","
     click.echo("[]" if between == "[" else "\n]")
 

@@ -6,19 +6,28 @@ import itertools
 import os
 import re
 import sqlite3
-import sys
 from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
 import click
 
-from sessionlog.archive import lookup, read
-from sessionlog.archive.event import rebuild
+from sessionlog.archive import lookup, read, rebuild
 from sessionlog.archive.place import Place
 from sessionlog.ask.search import find as search
-from sessionlog.cli import event_line
-from sessionlog.cli.common import When, json_option, places, print_json, project_options, since_option
+from sessionlog.cli import event_line, terminal
+from sessionlog.cli.common import (
+    When,
+    fail_if_none_option,
+    json_option,
+    limit_option,
+    nothing_found,
+    places,
+    print_json,
+    project_options,
+    since_option,
+)
+from sessionlog.cli.dialogue import progress_bar
 from sessionlog.cli.main import example
 from sessionlog.errors import SessionlogError
 from sessionlog.text import plain
@@ -47,8 +56,9 @@ from sessionlog.text import plain
 @click.option("--best", is_flag=True, help="Best match first, instead of newest.")
 @click.option("--substring", is_flag=True, help="Look for the exact characters, anywhere; slower.")
 @click.option("--regex", is_flag=True, help="Look for a regular expression; slower.")
-@click.option("-n", "--limit", default=20, show_default=True, help="How many hits; 0 for all.")
-@click.option("-C", "--context", default=0, metavar="N", help="Show N events before and after each hit.")
+@limit_option("hits")
+@click.option("-C", "--context", type=click.IntRange(0), default=0, help="How many events to show around each hit.")
+@fail_if_none_option
 @json_option
 def command(
     query: tuple[str, ...],
@@ -59,6 +69,7 @@ def command(
     regex: bool,
     limit: int,
     context: int,
+    fail_if_none: bool,
     as_json: bool,
     **filters: Any,
 ) -> None:
@@ -69,7 +80,8 @@ def command(
     """
     wanted = search.Filters(**filters)
     question = " ".join(query)
-    found = [place for place in places(project, everywhere) if os.path.exists(place.db)]
+    asked = places(project, everywhere)
+    found = [place for place in asked if os.path.exists(place.db)]
     hits = search.merged([_hits(place, question, wanted, best, substring, regex) for place in found], best)
     shown = 0
     listed = []
@@ -81,8 +93,8 @@ def command(
             _print(hit, everywhere, context)
     if as_json:
         print_json(listed)
-    elif not shown:
-        raise SessionlogError(f"nothing found for {question!r}{_hint(question, everywhere)}")
+    if not shown:
+        nothing_found(asked, f"nothing found for {question!r}{_hint(question, everywhere)}", fail_if_none, as_json)
 
 
 def _hint(question: str, everywhere: bool) -> str:
@@ -116,7 +128,7 @@ class _Bar:
         if total < self.LONG:
             return
         if self.bar is None:
-            self.bar = click.progressbar(length=total, label=self.label, width=30, file=sys.stderr)
+            self.bar = progress_bar(self.label, total)
         self.bar.update(done - self.bar.pos)
         if done >= total:
             self.bar.render_finish()
@@ -126,7 +138,7 @@ def _print(hit: search.Hit, with_project: bool, context: int) -> None:
     row = hit.row
     kind = row["tool_name"] or (row["kind"] if hit.is_message else row["event"])
     project = f"  {plain.safe(os.path.basename(hit.place.project))}" if with_project else ""
-    click.echo(
+    terminal.print_line(
         click.style(plain.safe(row["session_id"][:8]), fg="yellow")
         + click.style(f" {hit.name}", dim=True)
         + f"  {plain.local_time(row['at'] or '')}  "
@@ -137,7 +149,7 @@ def _print(hit: search.Hit, with_project: bool, context: int) -> None:
     if context and not hit.is_message:
         with closing(read.connect(hit.place)) as archive:
             _print_context(archive, hit, context)
-    click.echo(f"    {_highlighted(hit)}")
+    terminal.print_line(f"    {_highlighted(hit)}")
 
 
 def _print_context(archive: sqlite3.Connection, hit: search.Hit, context: int) -> None:
@@ -166,4 +178,4 @@ def _as_json(hit: search.Hit) -> dict[str, Any]:
         "field": hit.field,
         "snippet": hit.snippet,
     }
-    return common | ({"message": row} if hit.is_message else {"event": row["event"], "payload": rebuild(row)})
+    return common | ({"message": row} if hit.is_message else {"event": row["event"], "payload": rebuild.payload(row)})

@@ -2,62 +2,146 @@
 
 from __future__ import annotations
 
-import heapq
-import itertools
 import os
-from collections.abc import Iterator
-from contextlib import closing
+import re
 from typing import Any
 
 import click
 
-from sessionlog.archive import lookup, read
 from sessionlog.archive.place import Place
-from sessionlog.cli.common import json_option, places, print_json, project_options
+from sessionlog.ask.rollup import sessions, stats
+from sessionlog.ask.rollup.build import SORTS
+from sessionlog.cli import table, terminal
+from sessionlog.cli.common import (
+    When,
+    fail_if_none_option,
+    json_option,
+    limit_option,
+    nothing_found,
+    places,
+    print_json,
+    project_options,
+    since_option,
+)
 from sessionlog.cli.main import example
-from sessionlog.errors import SessionlogError
 from sessionlog.session import live
 from sessionlog.text import plain
 
+Row = dict[str, Any]
 
-@example("sessionlog sessions", "sessionlog sessions --all -n 50", "sessionlog sessions --json | jq '.[0]'")
+# The order in which these are best looked at; numbers and times begin with the largest.
+ASCENDING = ("branch", "model", "title")
+# What the last column needs to say something.
+SHORTEST_TITLE = 12
+
+
+class Cost(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """A comparison with a number of dollars: '>1', '<=0.5'."""
+
+    name = "cost"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, float]:
+        match = re.fullmatch(r"\s*(>=|<=|>|<|=)\s*\$?\s*(\d+(?:\.\d+)?)\s*", value)
+        if not match:
+            self.fail(f"{value!r} is not a comparison; write '>1' or '<=0.50'", param, ctx)
+        return match[1], float(match[2])
+
+
+@example(
+    "sessionlog sessions",
+    "sessionlog sessions --all --since 7d --failed",
+    "sessionlog sessions --file '*.py' --branch main",
+    "sessionlog sessions --cost '>1' --sort cost",
+    "sessionlog sessions --json | jq '.[0]'",
+)
 @click.command()
 @project_options
-@click.option("-n", "--limit", default=20, show_default=True, help="How many; 0 for all.")
+@since_option
+@click.option("--until", type=When(), help="Only sessions before then.")
+@click.option("--branch", help="Sessions on this git branch.")
+@click.option("--model", help="Sessions with this model; a part of its name is enough.")
+@click.option("--client", help="Sessions of this agent, such as claude-code.")
+@click.option("--tool", help="Sessions that called this tool, such as Bash.")
+@click.option("--file", metavar="GLOB", help="Sessions that changed these files, such as '*.py'.")
+@click.option("--failed", is_flag=True, help="Sessions in which something failed.")
+@click.option("--cost", type=Cost(), metavar="'>N'", help="Sessions that cost more or less: '>1', '<=0.50'.")
+@click.option("--text", help="Sessions with this in their title or first prompt.")
+@click.option("--sort", type=click.Choice(list(SORTS)), default="started", show_default=True, help="What comes first.")
+@click.option("--reverse", is_flag=True, help="The other way round.")
+@limit_option("sessions")
+@fail_if_none_option
 @json_option
-def command(project: str | None, everywhere: bool, limit: int, as_json: bool) -> None:
+def command(
+    project: str | None,
+    everywhere: bool,
+    sort: str,
+    reverse: bool,
+    limit: int,
+    fail_if_none: bool,
+    as_json: bool,
+    **filters: Any,
+) -> None:
     """List recorded sessions, newest first."""
-    found = places(project, everywhere)
-    rows = list(itertools.islice(_newest_first(found), limit or None))
-    if as_json:
-        print_json(rows)
-        return
+    asked = places(project, everywhere)
+    found = [place for place in asked if os.path.exists(place.db)]
+    wanted = sessions.Filters(**{name: value for name, value in filters.items() if value is not None})
+    order = sessions.Order(sort, (sort not in ASCENDING) is not reverse)
+    with stats.Counted(found) as counted:
+        sources = [sessions.Source(place.name, connection) for place, connection in counted.connections]
+        rows = sessions.page(sources, wanted, order, None, limit or sessions.count(sources, wanted)).rows
+        by_name = {place.name: place for place in found}
+        if as_json:
+            connections = {source.name: source.connection for source in sources}
+            print_json([_as_json(row, by_name[row["project"]], connections[row["project"]]) for row in rows])
     if not rows:
-        raise SessionlogError("no session has been recorded yet; try `sessionlog demo`")
-    for row in rows:
-        _print(row, everywhere)
+        nothing_found(asked, "no sessions match" if any(wanted) else "no sessions are recorded", fail_if_none, as_json)
+    elif not as_json:
+        _print(rows, by_name if everywhere else {})
 
 
-def _newest_first(found: list[Place]) -> Iterator[dict[str, Any]]:
-    def of_place(place: Place) -> Iterator[dict[str, Any]]:
-        with closing(read.connect(place)) as connection:
-            for row in lookup.sessions(connection):
-                yield {**row, "project": place.project}
-
-    # One project that has nothing yet is an error that says what to do; among many it is nothing.
-    some = found if len(found) == 1 else [place for place in found if os.path.exists(place.db)]
-    return heapq.merge(*map(of_place, some), key=lambda row: str(row["started_at"]), reverse=True)
+def _as_json(row: Row, place: Place, connection: Any) -> Row:
+    """All that the archive knows of a session, with its tokens and cost."""
+    summary = connection.execute(
+        "SELECT * FROM archive.session_summary WHERE session_id = ?", (row["session_id"],)
+    ).fetchone()
+    return {**summary, "tokens": row["tokens"], "cost_usd": row["cost_usd"], "project": place.project}
 
 
-def _print(row: dict[str, Any], with_project: bool) -> None:
-    counts = f"{row['prompts']:>3} prompts {row['tool_calls']:>4} tools"
-    failures = click.style(f" {row['failures']:>3} failed", fg="red") if row["failures"] else " " * 11
-    project = f"  {plain.safe(os.path.basename(row['project']))}" if with_project else ""
-    when = f"{plain.local_time(row['started_at'])}  {plain.duration((row['seconds'] or 0) * 1000):>7}"
-    click.echo(
-        click.style(plain.safe(row["session_id"][:8]), fg="yellow")
-        + f"  {when}  {counts}{failures}"
-        + click.style(project, fg="cyan")
-        + (click.style("  live", fg="green") if live.is_live(row) else "")
-        + f"  {plain.one_line(row['first_prompt'] or '', 60)}"
-    )
+def _print(rows: list[Row], projects: dict[str, Place]) -> None:
+    """A line per session: what does not fit the terminal is left out, from the least important on."""
+    cells = [_cells(row, projects) for row in rows]
+    names = [name for name in cells[0] if any(row[name] for row in cells)]
+    widths = {name: max(table.display_width(row[name]) for row in cells) for name in names}
+    width = terminal.width()
+    for name in ("cost", "took", "project", "tools", "prompts"):
+        if sum(widths.values()) + 2 * len(widths) + SHORTEST_TITLE > width:
+            widths.pop(name, None)
+    room = max(width - sum(widths.values()) - 2 * len(widths), SHORTEST_TITLE)
+    for row, row_cells in zip(rows, cells, strict=True):
+        parts = [
+            click.style(table.pad(text, size, right=name in NUMBERS), fg=COLOURS.get(name)) if text else " " * size
+            for name, size in widths.items()
+            for text in [row_cells[name]]
+        ]
+        # Newlines and escapes in a title are as harmless here as anywhere.
+        title = plain.one_line(row["title"] or row["first_prompt"] or "", max(room, 20))
+        click.echo("  ".join([*parts, table.cut(title, room)]).rstrip())
+
+
+NUMBERS = ("took", "prompts", "tools", "failed", "cost")
+COLOURS = {"id": "yellow", "failed": "red", "project": "cyan", "live": "green"}
+
+
+def _cells(row: Row, projects: dict[str, Place]) -> dict[str, str]:
+    place = projects.get(row["project"])
+    return {
+        "id": plain.safe(row["session_id"][:8]),
+        "at": plain.local_time(row["started_at"]),
+        "took": plain.duration(row["seconds"] * 1000) if row["seconds"] else "",
+        "prompts": plain.counted(row["prompts"], "prompt"),
+        "tools": plain.counted(row["tool_calls"], "call"),
+        "failed": f"{row['failures']:,} failed" if row["failures"] else "",
+        "cost": plain.dollars(row["cost_usd"]) if row["cost_usd"] else "",
+        "project": plain.one_line(os.path.basename(place.project), 24) if place else "",
+        "live": "live" if live.is_live(row) else "",
+    }

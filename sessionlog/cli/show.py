@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Iterable
 from contextlib import closing
+from typing import Any
 
 import click
 
 from sessionlog.archive import lookup, read
+from sessionlog.cli.browse import browse
 from sessionlog.cli.common import json_option, places, print_json_lists, project_options
 from sessionlog.cli.completion import session_ids
 from sessionlog.cli.main import example
 from sessionlog.cli.session_view import View
+from sessionlog.cli.terminal import page
 from sessionlog.session import header, load
 
 
@@ -22,19 +22,30 @@ from sessionlog.session import header, load
     "sessionlog show f0b8 --full",
     "sessionlog show last --tools Bash,Edit",
     "sessionlog show e1234 --context 20",
+    "sessionlog show e1234 --web",
     "sessionlog show last --json | jq '.events[].event'",
 )
 @click.command()
 @click.argument("session", default="last", metavar="[SESSION|HIT]", shell_complete=session_ids)
 @click.option("--full", is_flag=True, help="Fold nothing.")
 @click.option("--tools", metavar="NAMES", help="Of tool calls, only these: Bash,Edit.")
-@click.option("-C", "--context", default=8, show_default=True, help="How much to show before and after a HIT.")
+@click.option(
+    "-C", "--context", type=click.IntRange(1), default=8, show_default=True, help="How much to show around a HIT."
+)
+@click.option("--web", is_flag=True, help="Open it in the browser instead.")
 @project_options
 @json_option
 def command(
-    session: str, full: bool, tools: str | None, context: int, project: str | None, everywhere: bool, as_json: bool
+    session: str,
+    full: bool,
+    tools: str | None,
+    context: int,
+    web: bool,
+    project: str | None,
+    everywhere: bool,
+    as_json: bool,
 ) -> None:
-    """Show one session: SESSION is the start of its id, or `last`.
+    """Show one session: SESSION is the start of its id, its title, `last`, `last~2` or `today`.
 
     HIT is an event (e1234) or a message (m1234), as `search` and `tail` name them: the session around that moment.
     """
@@ -42,29 +53,30 @@ def command(
     moment = lookup.find_moment(found_places, session)
     found = moment.found if moment else lookup.find_session(found_places, session)
     session_id = found.session["session_id"]
+    if web:
+        browse(found.place, session_id, moment.name if moment else "")
+        return
     only = frozenset(name.strip() for name in tools.split(",")) if tools else None
     with closing(read.connect(found.place)) as connection:
         about = header.load(connection, found.session, found.place.project)
         if as_json:
+            near = None
+            if moment:
+                around = load.around(connection, session_id, moment.name, moment.at, context, only)
+                near = {name for entry in around for name in entry.names}
             events, messages = lookup.events(connection, session_id), lookup.messages(connection, session_id)
+
+            def is_meant(name: str, row: dict[str, Any]) -> bool:
+                return (near is None or name in near) and (only is None or row["tool_name"] in only)
+
             print_json_lists(
-                {**found.session, "project": found.place.project, "usage": about.usage},
-                events=(lookup.as_json(row) for row in events if only is None or row["tool_name"] in only),
-                messages=(row for row in messages if only is None or row["tool_name"] in only),
+                {"session": {**found.session, "project": found.place.project}, "usage": about.usage},
+                events=(lookup.as_json(row) for row in events if is_meant(f"e{row['id']}", row)),
+                messages=(row for row in messages if is_meant(f"m{row['id']}", row)),
             )
             return
         if moment:
-            entries = load.around(connection, session_id, moment.name, moment.at, max(context, 1), only)
+            entries = load.around(connection, session_id, moment.name, moment.at, context, only)
         else:
             entries = load.entries(connection, session_id, tools=only)
         page(View(full).session(about, entries, moment.name if moment else ""))
-
-
-def page(lines: Iterable[str]) -> None:
-    """Through the pager on a terminal; else line by line, as it comes."""
-    if not sys.stdout.isatty():
-        for line in lines:
-            click.echo(line)
-        return
-    os.environ.setdefault("LESS", "FRX")  # as git does: colours, and no pager for what fits the screen
-    click.echo_via_pager(f"{line}\n" for line in lines)

@@ -11,11 +11,9 @@ from typing import Any
 import click
 
 from sessionlog.ask.rollup import stats
-from sessionlog.cli import table
-from sessionlog.cli.common import When, json_option, places, print_json, project_options
+from sessionlog.cli import table, terminal
+from sessionlog.cli.common import When, json_option, nothing_found, places, print_json, project_options
 from sessionlog.cli.main import example
-from sessionlog.cli.rows import terminal_width
-from sessionlog.errors import SessionlogError
 from sessionlog.text import plain
 
 Row = dict[str, Any]
@@ -32,15 +30,23 @@ TOKENS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tok
 ACTIVITY = ("sessions", "prompts", "tools", "failures", "files", "tokens", "cost")
 # The columns of each table, and what its bars measure.
 SHOWN = {
-    "day": (ACTIVITY, "tools"),
+    **dict.fromkeys(("day", "week", "month", "branch", "client"), (ACTIVITY, "tools")),
     "project": (ACTIVITY, "tools"),
     "model": (("sessions", "answers", "input", "output", "cached", "cost"), "output_tokens"),
     "tool": (("sessions", "tools", "failures", "time"), "tools"),
 }
+# On a narrow terminal, these columns are left out first.
+DISPENSABLE = ("files", "cached", "answers", "sessions", "input", "time", "prompts", "tokens", "failures")
+NARROWEST_LABEL = 12
 HEADINGS = {"tools": "calls", "failures": "failed"}
 
 
-@example("sessionlog stats", "sessionlog stats --since 7d --by tool", "sessionlog stats --all --by project --json")
+@example(
+    "sessionlog stats",
+    "sessionlog stats --since 7d --by tool",
+    "sessionlog stats --since 365d --by month",
+    "sessionlog stats --all --by project --json",
+)
 @click.command()
 @click.option("--since", type=When(), default="30d", show_default=True, help="From when on: 24h, 7d, a date.")
 @click.option("--by", type=click.Choice(list(stats.BY)), help="Only this table, with all its rows.")
@@ -51,10 +57,13 @@ def command(since: str, by: str | None, project: str | None, everywhere: bool, a
 
     Tokens come from transcripts (`sessionlog import`). A model without a known price shows tokens and no cost.
     """
-    found = [place for place in places(project, everywhere) if os.path.exists(place.db)]
+    asked = places(project, everywhere)
+    found = [place for place in asked if os.path.exists(place.db)]
     with stats.Counted(found, since) as counted:
         if as_json:
             print_json(stats.BY[by](counted) if by else _everything(counted))
+        elif not any(stats.totals(counted)[name] for name in (*stats.ACTIVITY, *stats.USAGE)):
+            nothing_found(asked, f"nothing was recorded since {plain.local_time(since)}; try a longer --since", False)
         elif by:
             _print(by, stats.BY[by](counted))
         else:
@@ -71,13 +80,12 @@ def _everything(counted: stats.Counted) -> Row:
 
 def _print_overview(counted: stats.Counted, everywhere: bool) -> None:
     total, since = stats.totals(counted), counted.since
-    if not any(total[name] for name in (*stats.ACTIVITY, *stats.USAGE)):
-        raise SessionlogError(f"nothing was recorded since {plain.local_time(since)}; try a longer time with --since")
     counts = [(total["sessions"], "session"), (total["prompts"], "prompt"), (total["tools"], "tool call")]
     parts = [plain.counted(*count) for count in counts]
     parts += [click.style(f"{total['failures']:,} failed", fg="red")] if total["failures"] else []
     parts += [f"{plain.counted(total['files'], 'file')} changed", f"{_amount(_tokens(total))} tokens", _cost(total)]
-    click.echo(click.style(f"Since {plain.local_time(since)}: ", bold=True) + " · ".join(filter(None, parts)))
+    parts[0] = click.style(f"Since {plain.local_time(since)}: ", bold=True) + parts[0]
+    terminal.print_parts(list(filter(None, parts)))
     for name in ("day", *(["project"] if everywhere else []), "model", "tool"):
         rows = stats.BY[name](counted)
         if rows:
@@ -88,16 +96,21 @@ def _print_overview(counted: stats.Counted, everywhere: bool) -> None:
 def _print(by: str, rows: list[Row]) -> None:
     """A table with a bar at the end of each row."""
     if not rows:
-        click.echo("Nothing was recorded in that time; try a longer one with --since.")
         return
     columns, measure = SHOWN[by]
     rows = list(_every_day(rows)) if by == "day" else rows
     label = max(len(by), *(table.display_width(_label(by, row)) for row in rows))
+    sizes = {
+        column: max(len(HEADINGS.get(column, column)), *(len(_cell(column, row)) for row in rows)) for column in columns
+    }
+    for column in DISPENSABLE:
+        if terminal.width() - sum(sizes.values()) - 2 * len(sizes) < min(label, NARROWEST_LABEL) + 2:
+            sizes.pop(column, None)
+    columns, widths = tuple(sizes), list(sizes.values())
     cells = [[_cell(column, row) for column in columns] for row in rows]
     headings = [HEADINGS.get(column, column) for column in columns]
-    widths = [max(map(len, column)) for column in zip(headings, *cells, strict=True)]
-    room = terminal_width() - sum(widths) - 2 * len(widths) - 4
-    label = min(label, max(12, room - 10))
+    room = terminal.width() - sum(widths) - 2 * len(widths) - 2
+    label = min(label, max(NARROWEST_LABEL, room - 10))
     longest = min(BAR, room - label) if room - label >= SHORTEST else 0
     most = max(row[measure] for row in rows)
     heading = "  ".join(name.rjust(width) for name, width in zip(headings, widths, strict=True))
@@ -108,7 +121,8 @@ def _print(by: str, rows: list[Row]) -> None:
             for column, value, width in zip(columns, values, widths, strict=True)
         )
         bar = _bar(row[measure] / most if most else 0, longest)
-        click.echo(f"{table.pad(_label(by, row), label)}  {line}  {click.style(bar, fg='cyan')}".rstrip())
+        drawn = f"  {click.style(bar, fg='cyan')}" if bar else ""
+        click.echo(f"{table.pad(_label(by, row), label)}  {line}{drawn}")
 
 
 def _every_day(rows: list[Row]) -> Iterator[Row]:

@@ -9,10 +9,16 @@ import click
 
 from sessionlog.archive import lookup, read
 from sessionlog.ask.tail import Seen, Tail
-from sessionlog.cli import event_line
-from sessionlog.cli.common import json_option, places, print_json, project_options
+from sessionlog.cli import event_line, terminal
+from sessionlog.cli.common import (
+    fail_if_none_option,
+    json_option,
+    nothing_found,
+    places,
+    print_json,
+    project_options,
+)
 from sessionlog.cli.main import example
-from sessionlog.errors import SessionlogError
 from sessionlog.text import plain
 
 
@@ -21,14 +27,15 @@ from sessionlog.text import plain
 @click.option("-f", "--follow", is_flag=True, help="Go on with new events as they come, until Ctrl+C.")
 @click.option("-n", "--lines", default=20, show_default=True, type=click.IntRange(0), help="How many to begin with.")
 @project_options
+@fail_if_none_option
 @json_option
-def command(follow: bool, lines: int, project: str | None, everywhere: bool, as_json: bool) -> None:
+def command(follow: bool, lines: int, project: str | None, everywhere: bool, fail_if_none: bool, as_json: bool) -> None:
     """Print the last events of this project, one line each."""
     found = places(project, everywhere)
     with Tail(read.all_places if everywhere else lambda: found) as tail:
         last = tail.last(lines)
         if not last and lines and not follow:
-            raise SessionlogError("nothing has been recorded here yet; try `sessionlog demo`")
+            nothing_found(found, "nothing is recorded", fail_if_none, as_json)
         for seen in last:
             _print(seen, everywhere, as_json)
         try:
@@ -47,7 +54,7 @@ def _print(seen: Seen, with_project: bool, as_json: bool) -> None:
         return
     line = event_line.line(row, live=True)
     project = f"{plain.one_line(os.path.basename(seen.project), 14):<14} " if with_project else ""
-    click.echo(
+    terminal.print_line(
         click.style(plain.local_time(line.at, "%H:%M:%S"), dim=True)
         + click.style(f"  e{row['id']:<6} ", dim=True)
         + click.style(project, fg="cyan")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections import Counter
 from typing import Any
@@ -12,7 +11,8 @@ import click
 from sessionlog import __version__
 from sessionlog.archive import lookup, read
 from sessionlog.archive.place import Place
-from sessionlog.cli.common import inert_json, json_option, places, print_json_lists, project_options
+from sessionlog.cli.common import json_option, places, print_json_lists, project_options, to_json
+from sessionlog.cli.dialogue import progress_bar
 from sessionlog.cli.main import example
 from sessionlog.errors import SessionlogError
 from sessionlog.maintain import seal as sealing
@@ -57,7 +57,7 @@ def command(
         read.connect(read.place_of(project)).close()  # raises an error that says what to do
     if heads:
         for head in (head for place in found for head in verify.heads(place)):
-            click.echo(inert_json(json.dumps(head._asdict(), ensure_ascii=False)))
+            click.echo(to_json(head._asdict()))
         return
     for place in found if seal else ():
         click.echo(f"Sealed {plain.counted(sealing.seal(place), 'event')} of {plain.safe(place.project)}.", err=True)
@@ -86,7 +86,7 @@ def _checks(found: list[Place], sessions: tuple[str, ...], heads: list[verify.He
 
 
 def _print_findings(check: verify.Check) -> None:
-    with click.progressbar(length=1, label="Verifying", width=30, show_eta=True) as bar:
+    with progress_bar("Verifying") as bar:
 
         def progress(done: int, total: int) -> None:
             if not check.found:

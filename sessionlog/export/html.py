@@ -32,23 +32,27 @@ def beginning(overviews: Iterable[Overview]) -> Iterator[str]:
     """The head of the page, and a table of contents if there is more than one session."""
     listed = iter(overviews)
     first = list(itertools.islice(listed, 2))
-    style = STYLE.read_text(encoding="utf-8")
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    title = _text(plain.one_line(first[0].title, 80)) if len(first) == 1 else "Sessions"
-    yield (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
-        f"style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'\">\n"
-        '<meta name="referrer" content="no-referrer">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{title}</title>\n<style>{style}</style>\n</head>\n<body>\n"
-    )
+    yield head(plain.one_line(first[0].title, 80) if len(first) == 1 else "Sessions")
     if len(first) > 1:
         yield "<nav><details open><summary>Sessions</summary><ol>\n"
         for about in itertools.chain(first, listed):
             name = _text(plain.one_line(about.title, 100))
             yield f'<li><a href="#{_anchor(about)}">{name}</a> {_time(about.session["started_at"], 10)}</li>\n'
         yield "</ol></details></nav>\n"
+
+
+def head(title: str) -> str:
+    """How a page begins: its title, its one style sheet, and the policy that allows nothing else."""
+    style = STYLE.read_text(encoding="utf-8")
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
+        f"style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'\">\n"
+        '<meta name="referrer" content="no-referrer">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{_text(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n"
+    )
 
 
 def end() -> Iterator[str]:
@@ -109,7 +113,7 @@ def _body(entry: Entry, detail: str) -> str:
         case "prompt":
             return f'<div class="words">{_text(entry.text)}</div>'
         case "answer" | "sub-agent" | "failure" | "review":
-            return f'<div class="markdown">{_markdown(entry.text)}</div>'
+            return f'<div class="markdown">{markdown(entry.text)}</div>'
     return _folded(_line(entry.text, 90), _code(entry.text, detail))
 
 
@@ -162,7 +166,7 @@ def _folded(summary: str, block: str, is_open: bool = False) -> str:
     return f"<details{' open' if is_open else ''}><summary>{summary}</summary>{block}</details>"
 
 
-def _markdown(text: str) -> str:
+def markdown(text: str) -> str:
     if len(text) > inert_markdown.PARSED:
         return f"<pre>{_text(text)}</pre>"
     html: str = _renderer().render(plain.safe(text))

@@ -8,20 +8,20 @@ import shutil
 import sqlite3
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, nullcontext
 from typing import Any, NamedTuple
 
 from sessionlog.agents.claude_code import transcript_files
 from sessionlog.agents.claude_code.transcript_lines import Reader
-from sessionlog.archive import chain, event, files, sidecar, spool
+from sessionlog.archive import chain, event, files, rebuild, sidecar, spool
 from sessionlog.archive import place as projects
 from sessionlog.archive.locks import open_private, wait_for_lock
 from sessionlog.archive.place import Place
 from sessionlog.errors import SessionlogError
-from sessionlog.fastlib import encode_ascii, encode_json
+from sessionlog.fastlib import encode_json, parse_json
 from sessionlog.maintain import batches
-from sessionlog.redact import replace, stream
+from sessionlog.redact import remembered, stream
 from sessionlog.redact.rules import Detector, Rules
 from sessionlog.system import atomic
 from sessionlog.system.files import open_own, read_own
@@ -40,16 +40,7 @@ class GivenRules(Rules):
         super().__init__(home)
         values = frozenset(values)
         self.allow -= values
-        self.given = (*map(_detector_of_value, values), *map(_detector_of_pattern, patterns))
-
-    def suspects(self, data: bytes) -> tuple[Detector, ...]:
-        given = tuple(detector for detector in self.given if detector.suspects(data))
-        return (*given, *super().suspects(data))
-
-    def clean(self, value: Any, suspects: tuple[Detector, ...]) -> Any:
-        given = tuple(detector for detector in suspects if detector in self.given)
-        value = super().clean(value, suspects)
-        return _clean_numbers(value, replace.Redactor(self, given)) if given else value
+        self.named += (*map(_detector_of_value, values), *map(_detector_of_pattern, patterns))
 
     def cleaned(self, text: str) -> str:
         """A text of the archive without its secrets, be it JSON or not."""
@@ -199,7 +190,7 @@ def _detector_of_value(value: str) -> Detector:
     if len(value) < SHORTEST_VALUE:
         raise SessionlogError(f"a value of fewer than {SHORTEST_VALUE} characters is in too much else")
     # JSON spells some characters otherwise, and the beginning of a tool's input is kept as JSON.
-    forms = list(dict.fromkeys((value, encode_json(value)[1:-1], encode_ascii(value)[1:-1])))
+    forms = remembered.spellings(value)
     needles = tuple(form.encode("utf-8", "surrogateescape") for form in forms)
     return Detector("value", "|".join(map(re.escape, forms)), needles)
 
@@ -210,20 +201,6 @@ def _detector_of_pattern(pattern: str) -> Detector:
     except (re.error, OverflowError, RecursionError) as error:
         raise SessionlogError(f"{pattern!r} is no regular expression ({error})") from None
     return Detector("pattern", pattern, ())
-
-
-def _clean_numbers(value: Any, redact: Callable[[str], str]) -> Any:
-    """A card or a phone number may stand in JSON as a number: it becomes a text."""
-    root = [value]
-    stack: list[Any] = [root]
-    while stack:
-        node = stack.pop()
-        for key, item in list(node.items() if isinstance(node, dict) else enumerate(node)):
-            if isinstance(item, (dict, list)):
-                stack.append(item)
-            elif type(item) in (int, float) and (text := redact(str(item))) != str(item):
-                node[key] = text
-    return root[0]
 
 
 def _open(place: Place) -> sqlite3.Connection:
@@ -272,14 +249,20 @@ def _clean_row(table: str, row: dict[str, Any], rules: GivenRules) -> dict[str, 
 def _clean_event(row: dict[str, Any], rules: GivenRules) -> dict[str, Any] | None:
     """As the hook would have: the payload is put together, cleaned, and taken apart again."""
     try:
-        before, payload = event.rebuild(row), event.rebuild(row)
-        payload = rules.clean(payload, rules.suspects(encode_json(payload).encode("utf-8", "surrogatepass")))
-        if payload == before:
+        before, whole = ([rebuild.payload({**row, "envelope": None}), _envelope(row)] for _ in range(2))
+        payload, envelope = rules.clean(whole, rules.suspects(encode_json(whole).encode("utf-8", "surrogatepass")))
+        if [payload, envelope] == before:
             return row
         record = event.normalise(payload, at_ms=0, via=row["via"], event=row["event"], session_id=row["session_id"])
+        if envelope is not None:
+            record["envelope"] = encode_json(envelope)
     except (ValueError, TypeError, KeyError, AttributeError):  # written by another hand: column by column, then
         return None
     return {**row, **record, "at": row["at"]}
+
+
+def _envelope(row: dict[str, Any]) -> Any:
+    return parse_json(row["envelope"]) if row["envelope"] else None
 
 
 def _sweep_chunks(
@@ -303,7 +286,7 @@ def _sweep_chunks(
             yield
             continue
         in_lines = kind in transcript_files.LINE_KINDS
-        cleaned = chunks.clean_lines(data, rules) if in_lines else chunks.clean_line(data, rules)
+        cleaned = chunks.cleaned(data, kind, rules)
         lines = cleaned.split(b"\n") if in_lines else [cleaned]
         if cleaned != data:
             found.add("transcripts", data.decode("utf-8", "replace"), cleaned.decode("utf-8", "replace"))

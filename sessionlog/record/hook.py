@@ -39,18 +39,21 @@ COPYING = 3.0
 FOLLOWED = ("Stop", "SubagentStop", "PreCompact", "SessionEnd")
 
 
-def main(event: str | None = None, handler: str = "hook") -> "NoReturn":
-    """Record the event on stdin and end the process. `event` is what the handler is registered for."""
+def main(event: str | None = None, handler: str = "hook", client: str = "") -> "NoReturn":
+    """Record the event on stdin and end the process. `event` is what the handler is registered for.
+
+    `client` is the agent that it is registered with, if that is not Claude Code.
+    """
     code, data, message = 1, b"", ""
     try:
         _ignore_signals()
         data = read_stdin()
-        code, message = record(data, event, "plugin" if getenv("CLAUDE_PLUGIN_ROOT") else handler)
+        code, message = record(data, event, "plugin" if getenv("CLAUDE_PLUGIN_ROOT") else handler, client)
     except BaseException as error:  # whatever it is: no session is blocked by it, and no event lost
         message = f"the event was not recorded: {type(error).__name__}: {error}{_keep(data)}"
     finally:
         if message:
-            code = _report(message, code, event, data)
+            code = _report(message, code, event, data, client)
         os._exit(code)  # the interpreter's own way out costs 1.4 ms, and could still fail
     raise AssertionError  # for the type checker: os._exit does not return
 
@@ -62,7 +65,7 @@ def command_line() -> "NoReturn":
     main(sys.argv[1] if len(sys.argv) > 1 else None, "sessionlog-hook")
 
 
-def record(data: bytes, event: str | None, via: str) -> tuple[int, str]:
+def record(data: bytes, event: str | None, via: str, client: str = "") -> tuple[int, str]:
     """Keep the event in these bytes; returns the exit code, and what to report."""
     import time
 
@@ -79,14 +82,26 @@ def record(data: bytes, event: str | None, via: str) -> tuple[int, str]:
         return 1, f"not an event: {error}{_keep(data)}"
     if suspects:
         payload = rules.clean(payload, suspects)
-    place = projects.place(projects.of_environment(working_directory(payload), _enter))
-    message = _store(place, (at_ms, via, event, getenv("CLAUDE_CODE_SESSION_ID") or None, payload))
+    envelope, variable, lock_wait = None, "CLAUDE_PROJECT_DIR", append.LOCK_WAIT
+    if client or (getenv("COPILOT_CLI") and "timestamp" in payload):  # Copilot runs Claude Code's hooks, too
+        from sessionlog.agents import translate
+
+        client = client or "copilot"
+        translated = translate.for_hook(client, payload, event)
+        if translated is None:
+            return 0, ""  # noise
+        envelope, variable, lock_wait = translated
+    place = projects.place(projects.of_environment(working_directory(payload), _enter, variable))
+    session_id = None if client else getenv("CLAUDE_CODE_SESSION_ID") or None
+    message = _store(place, (at_ms, via, event, session_id, payload, envelope), lock_wait)
     name = payload.get("hook_event_name") or event
     if name in FOLLOWED:
         from sessionlog.record import spawn_import
 
-        spawn_import.start(place, payload.get("session_id"), payload.get("transcript_path"))
-    elif name == "SessionStart" and projects.unreported(place.home):
+        of_agent = client and payload.get("agent_transcript_path")
+        owner, path = ("agent_id", of_agent) if of_agent else ("session_id", payload.get("transcript_path"))
+        spawn_import.start(place, payload.get(owner), path, client or "claude-code")
+    elif name == "SessionStart" and not client and projects.unreported(place.home):
         from sessionlog.archive import unreported
 
         return 1, unreported.take(place.home)
@@ -110,17 +125,22 @@ def parse(data: bytes) -> "dict[str, Any]":
     return payload
 
 
-def _store(place: "Place", entry: "Entry") -> str:
+def _store(place: "Place", entry: "Entry", lock_wait: float) -> str:
     """To the database; when that fails, or others wait before it, to the spool. Returns what to report."""
-    at_ms, via, event, session_id, payload = entry
+    at_ms, via, event, session_id, payload, envelope = entry
     if projects.waiting_spools(place):
         from sessionlog.record import fallback
 
         return fallback.queue(place, entry)
     try:
-        row = normalise(payload, at_ms=at_ms, via=via, event=event, session_id=session_id)
-        connection = append.open_for_writing(place, in_hook=True)
-        append.append(connection, row, at_ms)
+        row = normalise(payload, at_ms=at_ms, via=via, event=event, session_id=session_id, envelope=envelope)
+        connection = append.open_for_writing(place, lock_wait, in_hook=True)
+        if envelope is None:
+            append.append(connection, row, at_ms)
+        else:
+            from sessionlog.archive import agent_event
+
+            agent_event.append(connection, row, at_ms, envelope)
         append.let_go(connection, place)
         return ""
     except Exception as error:
@@ -226,13 +246,14 @@ def _is_whole(data: bytes) -> bool:
     return True
 
 
-def _report(message: str, code: int, event: str | None, data: bytes) -> int:
+def _report(message: str, code: int, event: str | None, data: bytes, client: str) -> int:
     """One line on stderr, which Claude Code shows when the exit code is 1; returns the exit code.
 
-    An event that can deny something says nothing and ends with 0. That it was lost is written down for later.
+    An event that can deny something says nothing and ends with 0. That it was lost is written down for later. So do
+    all events of other agents: some take a line on stderr for an answer.
     """
     try:
-        if event in DENYING or (not event and any(name.encode() in data for name in DENYING)):
+        if client or event in DENYING or (not event and any(name.encode() in data for name in DENYING)):
             if code:
                 from sessionlog.archive import unreported
 
@@ -241,5 +262,5 @@ def _report(message: str, code: int, event: str | None, data: bytes) -> int:
         line = "".join(letter if letter.isprintable() else " " for letter in " ".join(message.split()))
         os.write(2, f"sessionlog: {line}\n".encode("utf-8", "backslashreplace"))
     except BaseException:  # nobody can be told
-        return 0 if event in DENYING else code
+        return 0 if client or event in DENYING else code
     return code

@@ -7,7 +7,7 @@ import os
 import sys
 
 
-def main(home: str, project: str, db: str, transcript_path: str, stamp: str) -> None:
+def main(home: str, project: str, db: str, transcript_path: str, stamp: str, client: str) -> None:
     """Import one session. What goes wrong is told to nobody: the next import meets it again."""
     from sessionlog.archive.place import Place
     from sessionlog.transcripts import importer

@@ -15,7 +15,7 @@ DELAY = 2
 STALE = 60.0
 
 
-def start(place: "Place", session_id: "Any", transcript_path: "Any") -> bool:
+def start(place: "Place", session_id: "Any", transcript_path: "Any", client: str = "claude-code") -> bool:
     """See to it that an importer runs soon. One stat, and a spawn at most every two seconds: nobody feels it."""
     try:
         if getenv("SESSIONLOG_NO_FOLLOW") or not hasattr(os, "posix_spawn") or not isinstance(transcript_path, str):
@@ -26,7 +26,7 @@ def start(place: "Place", session_id: "Any", transcript_path: "Any") -> bool:
         stamp = _stamp(place.home, str(session_id))
         if not follows_transcripts(place.home) or not _claim(stamp):
             return False
-        _spawn([place.home, place.project, place.db, transcript_path, stamp])
+        _spawn([place.home, place.project, place.db, transcript_path, stamp, client])
         return True
     except Exception:
         return False  # the event is recorded; `sessionlog import` reads the transcript another time

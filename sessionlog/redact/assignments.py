@@ -5,7 +5,7 @@ code tests the raw payload and cleans its texts, so the two cannot disagree.
 """
 
 from sessionlog.redact.heuristics import is_credential, is_passphrase, is_secret, is_strong, is_url_password
-from sessionlog.redact.rules import DIGITS, IDENTIFIER, LETTERS, is_marker, sights
+from sessionlog.redact.rules import DIGITS, IDENTIFIER, LETTERS, is_marker, is_mixed, sights
 from sessionlog.redact.secret_names import TYPES, Name, read
 
 TYPE_CHECKING = False
@@ -22,12 +22,17 @@ _ENOUGH = 256  # bytes of it that are judged, so that many names in a row do not
 
 _OPERATORS = tuple(":::= ::= ||= ??= === => -> <- := ?= .= += == = : ：".encode().split())
 _SAYS = tuple(word.encode() for word in ("是", "为", "は", " is "))
+_WHOSE = (b" for ", b" of ", b" on ", b" to ")
 # As long as what they stand for, so that places stay the same.
 _SPELLINGS = (
     (b"\\n", b" \n"), (b"\\r", b" \r"), (b"\\t", b" \t"), (b"%3D", b"  ="), (b"%3d", b"  ="), (b"%3A", b"  :"),
     (b"%3a", b"  :"), (b"%22", b'\\\\"'), (b"&quot;", b'\\\\\\\\\\"'), (b"\\u003d", b"     ="), (b"\\u003D", b"     ="),
+    (b"%27", b"\\\\'"), (b"&#34;", b'\\\\\\\\"'), (b"&#39;", b"\\\\\\\\'"), (b"&apos;", b"\\\\\\\\\\'"),
+    (b"&#61;", b"    ="),
 )  # fmt: skip
-_SETTERS = tuple(b"set put add property env header append param option value".split())
+# Quotes as URLs and HTML spell them.
+_SPELLED_QUOTES = (b"%22", b"%27", b"&quot;", b"&apos;", b"&#34;", b"&#39;")
+_SETTERS = tuple(b"set put add property env header append param option value define".split())
 _CLOSERS = b"\\\"'`*]}"
 _SHORT = ("pass", "passe", "pw", "auth")  # names that are words of their own too
 _QUOTES = b"\"'`"
@@ -55,7 +60,7 @@ _OTHER_NAMES = tuple(
 
 # Commands, and whether a blank may stand between their -p and the password.
 _COMMANDS = dict.fromkeys(b"mysql mariadb 7z".split(), False) | dict.fromkeys(
-    b"login sshpass psexec mongo curl lftp ldap sqlcmd winrm pscp plink twine zip".split(), True
+    b"login sshpass psexec mongo curl lftp ldap sqlcmd winrm pscp plink twine useradd zip unzip".split(), True
 )
 
 
@@ -144,7 +149,8 @@ def _value(data: bytes, start: int, end: int, ident: str, name: Name) -> "tuple[
     option = ident.startswith("-")
     strict = False
     # <password>x</password>, and the value of <name>password</name>, name: password or key="password"
-    if after[:1] == b">" and data[start - 1 : start] in b"<:/" and start:
+    named = after[:1] == b">" and data[max(0, start - 8) : start].rstrip(b"\\\"'").lower().endswith((b"name=", b"key="))
+    if named or (after[:1] == b">" and data[start - 1 : start] in b"<:/" and start):
         return _element(data, end + len(closers) + 1, rest[len(closers) + 1 :], name)
     pair = _pair(rest)
     if pair and name.word.lower() in _SHORT:
@@ -160,6 +166,8 @@ def _value(data: bytes, start: int, end: int, ident: str, name: Name) -> "tuple[
         says = next((word for word in _SAYS if after.startswith(word)), b"")
         if says:
             sign, blank, strict = says, after, says == b" is " and name.kind != "password"
+        elif name.kind == "password" and after.startswith(_WHOSE) and (place := after.find(b" is ", 4, 40)) > 0:
+            sign, blank = b" is ", after[place:]  # the password for the test server is x
     gap = blank[len(sign) :].lstrip(b" \t*")
     if not sign and blank[:1] in (b",", b"-", b"|"):
         # setProperty("password", "x"), token - 'x', | token | x |
@@ -174,13 +182,15 @@ def _value(data: bytes, start: int, end: int, ident: str, name: Name) -> "tuple[
         if not blank[:1] or (after == blank and not quoted) or name.word.lower() in _SHORT:
             return None
         if not quoted and not option:
-            strict = not _is_netrc(data, start, name)
+            in_table = name.kind == "password" and b"\t" in after[:2]
+            strict = not in_table and not _is_netrc(data, start, name) and not _is_said(gap, name)
     if sign == b":" and gap[:1] in (b"|", b">") and gap.lstrip(b"|>+-")[:2].strip() == b"":  # a block of YAML
         gap = gap.lstrip(b"|>+- \t\r\n")
     elif blank[:1] == b">" or gap[:1] == b"\n":
         return None
     if gap[:1] == b"[" and name.word.lower() not in _SHORT and gap[1:].lstrip(b" \t\\")[:1] in (b'"', b"'"):
         gap = gap[1:].lstrip(b" \t")
+    gap = gap.removeprefix(b"!!str ")
     begin = end + len(rest) - len(gap)
     word = gap.lstrip(b"&*").removeprefix(b"'static ").translate(_BARE).partition(b" ")[0].strip(b"*?:").lower()
     if sign in (b":", b"") and word.decode() in TYPES:
@@ -204,8 +214,14 @@ def _read_value(
     inner = inner if inner.lstrip(b"\\")[:1] in _QUOTES and inner else head
     unescaped = inner.lstrip(b"\\")
     quote = inner[: len(inner) - len(unescaped) + 1] if unescaped[:1] in _QUOTES and unescaped else b""
-    quote = next((spelled for spelled in (b"%22", b"&quot;") if inner.startswith(spelled)), quote)
+    quote = next((spelled for spelled in _SPELLED_QUOTES if inner.startswith(spelled)), quote)
+    if quote and inner.startswith(3 * quote):  # """ of Python
+        begin += 2 * len(quote)
     if not quote:
+        if name.word.lower() == "passphrase":
+            line = data[begin : begin + 100].translate(_TO_LINES).partition(b"\n")[0].partition(b"\\n")[0]
+            if b" " in line and is_passphrase(line.decode("utf-8", "replace")):
+                return begin, begin + len(line)
         text = _until_blank(data, begin, _BARE, _ENOUGH).rstrip(b".:")
         if data[begin + len(text) : begin + len(text) + 1] in AFTER_CODE and len(data) > begin + len(text):
             return None
@@ -217,7 +233,7 @@ def _read_value(
     end = _closing(data, begin, quote)
     text = data[begin:end]
     if b" " in text.strip():
-        if name.kind == "password" and not strict and is_passphrase(text.decode("utf-8", "replace")):
+        if name.kind in ("password", "secret") and not strict and is_passphrase(text.decode("utf-8", "replace")):
             return begin, end
         if name.word.lower() in _SHORT:
             return None
@@ -231,6 +247,7 @@ def _until_blank(data: bytes, begin: int, blanks: bytes, longest: int) -> bytes:
 
 
 _TO_BLANKS = bytes.maketrans(bytes(range(33)) + b"\x7f", b" " * 34)
+_TO_LINES = bytes.maketrans(b"\"',;|\r", b"\n" * 6)
 
 
 def _is_worth(name: Name, text: bytes, quoted: bool, strict: bool, for_shells: bool) -> bool:
@@ -287,6 +304,20 @@ def _normal(text: bytes) -> bytes:
     if b"\\" in text or b"%" in text or b"&" in text:
         for spelling, sign in _SPELLINGS:
             text = text.replace(spelling, sign)
+    if b"\x1b[" in text or b"\\u001b[" in text:
+        text = _without_colours(text)
+    return text
+
+
+def _without_colours(text: bytes) -> bytes:
+    """The same text with blanks in the place of colours such as ESC[32m."""
+    for mark in (b"\x1b[", b"\\u001b["):
+        at = text.find(mark)
+        while at >= 0:
+            code = text[at + len(mark) : at + len(mark) + 16]
+            end = at + len(mark) + len(code) - len(code.lstrip(DIGITS + b";")) + 1
+            text = text[:at] + b" " * min(end - at, len(text) - at) + text[end:]
+            at = text.find(mark, at)
     return text
 
 
@@ -294,6 +325,12 @@ def _sets(before: bytes) -> bool:
     """Whether what stands before the name is a call that sets something."""
     call, bracket, quote = before.lower().rpartition(b"(")
     return bracket != b"" and not quote.strip(b"\\\"'`") and call.endswith(_SETTERS)
+
+
+def _is_said(gap: bytes, name: Name) -> bool:
+    """Whether the word after `password` can hardly be prose or code: it mixes capitals, small letters and digits."""
+    word = gap.translate(_BARE).partition(b" ")[0]
+    return name.word.lower() == "password" and len(word) > 7 and is_mixed(word) and not word.islower()
 
 
 def _is_netrc(data: bytes, start: int, name: Name) -> bool:
@@ -359,12 +396,12 @@ def _flag(data: bytes, at: int) -> "Found | None":
     before = before.replace(b"\\\n", b"  ").replace(b"\\\\\\n", b"    ")  # a command goes on after a backslash
     for end in (b"&&", b";", b"|", b"\n", b"\\n"):
         before = before.rpartition(end)[2]
-    command = max(_COMMANDS, key=before.rfind)
+    command = max(_COMMANDS, key=lambda name: (before.rfind(name) >= 0, before.rfind(name) + len(name), len(name)))
     place = before.rfind(command)
     if place < 0 or before[place - 1 : place].isalnum():
         return None
     flag = data[at + 2 : at + 3]
-    if flag == b"P" and command != b"zip":
+    if flag == b"P" and command not in (b"zip", b"unzip"):
         return None
     rest = data[at + 3 : at + 512]
     gap = rest.lstrip(b" =") if flag == b"u" or _COMMANDS[command] else rest

@@ -5,8 +5,9 @@ Like assignments.py, it reads bytes and does without `re`.
 
 from binascii import Error, a2b_base64
 
+from sessionlog.redact import assignments
 from sessionlog.redact.heuristics import is_secret, is_strong
-from sessionlog.redact.rules import DIGITS, LETTERS, SEPARATORS, is_mixed, long_runs
+from sessionlog.redact.rules import DIGITS, LETTERS, SEPARATORS, is_mixed, long_runs, sights
 from sessionlog.redact.secret_names import NEAR, NOT_NEAR, VENDORS
 
 TYPE_CHECKING = False
@@ -94,7 +95,7 @@ def _judge(data: bytes, start: int, end: int, run: bytes) -> "Found | None":
     padding = data[end : end + 3]
     run += padding[: len(padding) - len(padding.lstrip(b"="))]
     after = data[start + len(run) : start + len(run) + 1]
-    quoted = data[start - 1 : start] in (b'"', b"'", b"`")
+    quoted = data[start - 1 : start] in (b'"', b"'", b"`") or (after == b";" and b"ookie:" in line)
     if b"//" in run or b"[redacted:" in line or (not quoted and after in b"(),;[{" and after):
         return None
     kind = _kind(line[-_REACH:].lower(), data)
@@ -152,6 +153,9 @@ def _encoded(run: bytes, start: int, kind: str | None) -> "Found | None":
     name = user.translate(None, LETTERS + DIGITS + b"_.@-")
     if colon and user and not name and len(user) < 40 and is_secret("password", password.decode(), True, False):
         return start, start + len(run), "credential", "base64 of a user and a password"
+    places = sights(decoded)
+    if places and assignments.find(decoded, places):
+        return start, start + len(run), "credential", "base64 of a name and its secret"
     from sessionlog.redact.token_forms import DETECTORS
 
     for detector in () if decoded.translate(None, _IN_TOKENS) else DETECTORS:

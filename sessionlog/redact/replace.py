@@ -3,9 +3,8 @@
 Imported only on suspicion; and `re`, which costs a hook as much as starting Python, only for tokens with a form.
 """
 
-import os
-
 from sessionlog.fastlib import blake2b
+from sessionlog.redact import machine_key
 from sessionlog.redact.heuristics import has_digit, is_echo, is_repetitive, looks_random
 from sessionlog.redact.rules import Detector
 from sessionlog.redact.secret_names import read
@@ -63,6 +62,20 @@ def _walk(root: "list[Any]", redact: "Callable[[str], str]", entry: "Callable[[s
             node[:] = [redact(item) if isinstance(item, str) else item for item in node]
         children = node.values() if isinstance(node, dict) else node
         stack += [item for item in children if isinstance(item, (dict, list))]
+
+
+def clean_numbers(value: "Any", redact: "Redactor") -> "Any":
+    """A card or a phone number may stand in JSON as a number: it becomes a text."""
+    root = [value]
+    stack: list[Any] = [root]
+    while stack:
+        node = stack.pop()
+        for key, item in list(node.items() if isinstance(node, dict) else enumerate(node)):
+            if isinstance(item, (dict, list)):
+                stack.append(item)
+            elif type(item) in (int, float) and (text := redact(str(item))) != str(item):
+                node[key] = text
+    return root[0]
 
 
 class Redactor:
@@ -174,7 +187,7 @@ def _finder(suspect: "Any") -> "Callable[[str], list[Found]] | None":
         found: list[Found] = []
         for match in pattern.finditer(text):
             start, end = match.span("secret" if "secret" in pattern.groupindex else 0)
-            if start == end or _is_redacted(text, start, end):
+            if start == end or is_redacted(text, start, end):
                 continue
             if suspect.judge and not _JUDGES[suspect.judge](match):
                 continue
@@ -187,15 +200,12 @@ def _finder(suspect: "Any") -> "Callable[[str], list[Found]] | None":
 
 def fingerprint(rules: "Rules", secret: str) -> str:
     """Ten digits of a hash with this machine's key."""
-    if rules.key is None:
-        rules.key = _machine_key(rules.home)
-    if not rules.key:
-        return "nokey"
-    return blake2b(secret.encode("utf-8", "surrogatepass"), key=rules.key).hexdigest()[:10]
+    key = machine_key.of(rules)
+    return blake2b(secret.encode("utf-8", "surrogatepass"), key=key).hexdigest()[:10] if key else "nokey"
 
 
 def problem(rules: "Rules") -> str | None:
-    """What is wrong with config.json, the user's patterns included."""
+    """What is wrong with config.json, the user's patterns included, and with what is remembered."""
     import re
 
     problems = list(rules.problems)
@@ -204,10 +214,12 @@ def problem(rules: "Rules") -> str | None:
             re.compile(detector.regex)
         except (re.error, OverflowError, RecursionError) as error:
             problems.append(f"the regex of {detector.kind!r} is wrong ({error})")
-    return f"{rules.home}/config.json: {', '.join(problems)}." if problems else None
+    sentences = [f"{rules.home}/config.json: {', '.join(problems)}."] if problems else []
+    sentences += [f"{rules.home}/{problem}." for problem in rules.memory_problems]
+    return " ".join(sentences) or None
 
 
-def _is_redacted(text: str, start: int, end: int) -> bool:
+def is_redacted(text: str, start: int, end: int) -> bool:
     """Whether an earlier cleaning was here: the `password:ab12cd34ef` it left is no assignment.
 
     Only a whole marker counts: what is left of a cut one must not shield what follows it.
@@ -219,32 +231,6 @@ def _is_redacted(text: str, start: int, end: int) -> bool:
     inside = text[opened + 10 : closed]
     whole = closed >= 0 and inside.replace("-", "").replace(":", "").isalnum() and inside.isascii()
     return whole and closed >= start
-
-
-def _machine_key(home: str) -> bytes:
-    """The machine's random key, made on first need; empty when there is none to be had."""
-    path = f"{home}/redact.key"
-    # A symbolic link is refused, and a pipe in the place of the file must not hang the hook.
-    flags = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    try:
-        if not os.path.lexists(path):
-            os.makedirs(home, mode=0o700, exist_ok=True)
-            _make_key(path)
-        with open(os.open(path, os.O_RDONLY | flags), "rb") as file:
-            key = file.read(33)
-    except OSError:
-        return b""
-    return key if len(key) == 32 else b""
-
-
-def _make_key(path: str) -> None:
-    """The key is there whole or not at all, and of many processes that make one, the first wins."""
-    from sessionlog.system import atomic
-
-    try:
-        atomic.write(path, [os.urandom(32)], overwrite=False)
-    except FileExistsError:
-        pass
 
 
 def _judge_token(match: "re.Match[str]") -> bool:

@@ -6,9 +6,9 @@ telling names), heuristics.py (secret or not), replace.py (replacing).
 """
 
 try:
-    from posix import lstat
+    from posix import access
 except ImportError:  # Windows
-    from os import lstat
+    from os import access
 
 from sessionlog.redact.token_heads import HEADS_4, WEAK_WORDS, WORDS
 
@@ -61,9 +61,14 @@ class Rules:
         self.own: list[Detector] = []
         self.problems: list[str] = []
         self.key: bytes | None = None  # of the fingerprints; read on first need
-        try:
-            lstat(f"{home}/config.json")
-        except OSError:
+        # What a person named, to be gone for good: found also where redaction is off, and in numbers.
+        self.named: tuple[Any, ...] = ()
+        self.memory_problems: list[str] = []
+        if access(f"{home}/remembered.json", 0):  # is it there? `lstat` would cost an exception
+            from sessionlog.redact import remembered
+
+            self.named = remembered.detectors(home, self.memory_problems)
+        if not access(f"{home}/config.json", 0):
             return
         from sessionlog import config
 
@@ -73,16 +78,18 @@ class Rules:
             return
         chosen = config.Redaction(content)
         self.enabled = chosen.enabled
-        self.allow = frozenset(chosen.allow)
+        named = [value for value in chosen.allow if self._is_named(value)] if self.named else ()
+        self.allow = frozenset(chosen.allow).difference(named)
         self.own = [Detector(kind, regex, (needle,) if needle else ()) for kind, regex, needle in chosen.patterns]
         self.problems = chosen.problems
 
     def suspects(self, data: bytes) -> "tuple[Detector, ...]":
         """The detectors worth running on a payload, by its raw bytes: as a rule none, and nothing more is imported."""
+        named = [detector for detector in self.named if detector.suspects(data)]
         if not self.enabled:
-            return ()
+            return tuple(named)
         own = [detector for detector in self.own if detector.suspects(data)]
-        return (*own, *_suspected(data))
+        return (*named, *own, *_suspected(data))
 
     def clean(self, value: "Any", suspects: "tuple[Detector, ...]") -> "Any":
         """The parsed JSON value without its secrets; dicts and lists are changed in place."""
@@ -90,7 +97,9 @@ class Rules:
             return value
         from sessionlog.redact import replace
 
-        return replace.clean(value, replace.Redactor(self, suspects))
+        value = replace.clean(value, replace.Redactor(self, suspects))
+        named = tuple([detector for detector in suspects if detector in self.named])
+        return replace.clean_numbers(value, replace.Redactor(self, named)) if named else value
 
     def clean_text(self, text: str, suspects: "tuple[Detector, ...]") -> str:
         """The text of a payload that is not JSON, without its secrets."""
@@ -106,9 +115,13 @@ class Rules:
 
         return replace.fingerprint(self, secret)
 
+    def _is_named(self, value: str) -> bool:
+        data = value.encode("utf-8", "surrogatepass")
+        return any([detector.suspects(data) for detector in self.named if detector.kind == "value"])
+
     @property
     def problem(self) -> str | None:
-        """What is wrong with config.json, in one sentence. It compiles the user's patterns: not for the hot path."""
+        """What is wrong with config.json and remembered.json. It compiles the user's patterns: not for the hot path."""
         from sessionlog.redact import replace
 
         return replace.problem(self)
@@ -164,6 +177,7 @@ _BEFORE_KEY = frozenset(IDENTIFIER + b"?&")
 _IN_BARE = tuple([bytes((sign,)) for sign in b"!#$%*+-/:?@^~"])
 _SECRET_KEYS = (b"private ", b"api ", b"secret ", b"access ")
 _LINE_ENDS = (b"\\n", b"\\r")
+_WHOSE = frozenset((b"for", b"of", b"on", b"to"))  # the password for the test server is x
 _TO_CODE = bytes.maketrans(_NOT_IN_RUNS + b"-~/+:", b" " * (len(_NOT_IN_RUNS) + 5))
 _CLASSES = bytes.maketrans(LETTERS + DIGITS, b"a" * 52 + b"0" * 10)
 _TO_WORDS = bytes.maketrans(SEPARATORS, b" " * len(SEPARATORS))
@@ -318,7 +332,12 @@ def _is_given_something(data: bytes, start: int, end: int) -> bool:
     if len(value) == len(rest) and rest[:2] != b".=":  # nothing but blanks and quotes between the two
         quoted = signs[:1] in b" \t" and signs[: len(signs) - len(rest)].strip() != b""
         word, _, after = value.removeprefix(b"is ").partition(b" ")
-        return quoted or len(word.translate(None, NO_DIGITS)) > 0 or after[:1] == b"="  # var token string = "x"
+        return (
+            quoted
+            or len(word.translate(None, NO_DIGITS)) > 0
+            or after[:1] == b"="  # var token string = "x"
+            or (word in _WHOSE and b" is " in after[:40])
+        )
     if rest[:1] == b",":  # setProperty("token", "x")
         return len(value[:40].translate(None, NO_DIGITS)) > 0
     if not value[:1].isalpha():
@@ -332,4 +351,4 @@ def _is_given_something(data: bytes, start: int, end: int) -> bool:
         return True
     if value[len(word) : len(word) + 1] in _IN_BARE:  # pat-na1-…, P@ssw0rd
         return True
-    return data[start:end].isupper() or not (word.islower() or word.istitle())
+    return data[start:end].isupper() or not (word.islower() or word.istitle()) or tail[:7].lower() == b"sphrase"

@@ -34,9 +34,9 @@ SECRET_KEYS = frozenset(
 )
 # Keys and tokens that everybody may see.
 OPEN = frozenset(
-    "arrow cache child column composite cursor dedupe dict error event field file first foreign group hash hot "
-    "i18n idempotency index item json label last locale lookup map message natural next object page parent "
-    "partition path prev primary publishable public query react registry row s3 search sort state sub "
+    "arrow cache change child column composite continuation cursor dedupe dict error event field file first foreign "
+    "group hash hot i18n idempotency index item json label last locale lookup map message natural next object page "
+    "parent partition path prev primary publishable public query react registry row s3 search sort state sub "
     "translation unique".split()
 )
 # Words after the telling one that leave it a secret, and those that make it something else.
@@ -65,7 +65,8 @@ NEAR = (
 )
 NOT_NEAR = (
     "sha1 sha-1 sha256 sha-256 sha384 sha512 md5 integrity checksum digest hash commit etag fingerprint public "
-    "revision image uuid guid cid nonce version build font svg path src href import require test_id testid".split()
+    "revision image uuid guid cid nonce version build font svg path src href import require test_id testid "
+    "nexttoken next_token pagetoken page_token changetoken change_token continuationtoken continuation_token".split()
 )
 # Providers whose name alone says that a random value beside it is a key.
 VENDORS = (

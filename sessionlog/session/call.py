@@ -6,8 +6,10 @@ import difflib
 import json
 from typing import Any, NamedTuple
 
-from sessionlog.archive.event import rebuild
+from sessionlog.agents.claude_code import tags
+from sessionlog.archive import rebuild
 from sessionlog.session.outline import EDITING
+from sessionlog.text import plain
 
 # difflib takes time that grows with the square of the lines: above this, all old lines go and all new ones come.
 COMPARED_LINES = 2000
@@ -33,7 +35,7 @@ def call_of_events(events: list[Row]) -> Call:
     start = events[0]
     done = next((event for event in events if event["outcome"]), None)
     last = done or start
-    payload = rebuild({**last, "envelope": None})  # always the flat shape
+    payload = rebuild.payload({**last, "envelope": None})  # always the flat shape
     return Call(
         start["tool_name"] or "tool",
         payload.get("tool_input"),
@@ -51,7 +53,7 @@ def argument(call: Call) -> str:
     inputs = call.input if isinstance(call.input, dict) else {}
     if isinstance(command := inputs.get("command"), str):
         return f"$ {command}"
-    if isinstance(path := inputs.get("file_path", inputs.get("notebook_path")), str):
+    if path := path_of_input(call.input):
         return path.removeprefix(f"{call.cwd}/") if call.cwd else path
     questions = inputs.get("questions")
     if isinstance(questions, list):
@@ -60,6 +62,17 @@ def argument(call: Call) -> str:
         (value for value in (inputs.get("description"), *inputs.values()) if isinstance(value, str) and value), ""
     )
     return first or (_json(call.input) if call.input else "")
+
+
+def path_of_input(inputs: Any) -> str:
+    """The file that a call with this input is about; empty if it is about none."""
+    found = inputs.get("file_path", inputs.get("notebook_path")) if isinstance(inputs, dict) else None
+    return found if isinstance(found, str) else ""
+
+
+def path(call: Call) -> str:
+    """The file that a call is about; empty if it is about none."""
+    return path_of_input(call.input)
 
 
 def exit_code(call: Call) -> str | None:
@@ -76,16 +89,19 @@ def changes(call: Call) -> list[str]:
     response = call.response if isinstance(call.response, dict) else {}
     if patch := _structured(response.get("structuredPatch")):
         return patch
-    edits = inputs.get("edits")  # several in one call
+    edits = inputs.get("edits")  # several in one call, anywhere in the file: each is a hunk
     if isinstance(edits, list):
+        some = [edit for edit in edits if isinstance(edit, dict)]
         return [
             line
-            for edit in edits
-            if isinstance(edit, dict)
-            for line in _compared(edit.get("old_string"), edit.get("new_string"))
+            for number, edit in enumerate(some, 1)
+            for line in (
+                f"@@ edit {number} of {len(some)} @@",
+                *_compared(edit.get("old_string"), edit.get("new_string")),
+            )
         ]
     new = next((inputs[key] for key in ("new_string", "content", "new_source") if key in inputs), None)
-    return _compared(inputs.get("old_string"), new)
+    return _compared(inputs.get("old_string", response.get("old_source")), new)
 
 
 def counts(diff: list[str]) -> str:
@@ -98,7 +114,7 @@ def counts(diff: list[str]) -> str:
 def output(call: Call) -> str:
     """What the call gave back, as text; for a failure, what went wrong."""
     if call.error:
-        return call.error.partition("\n")[2] if exit_code(call) is not None else call.error
+        return call.error.partition("\n")[2] if exit_code(call) is not None else tags.error(call.error)
     if call.action == "ask" and isinstance(call.response, dict) and isinstance(call.response.get("answers"), dict):
         return "\n".join(f"{question} → {answer}" for question, answer in call.response["answers"].items())
     return text_of(call.response)
@@ -115,6 +131,8 @@ def text_of(value: Any) -> str:
             return "\n".join(filter(None, (out, err)))
         case {"file": {"content": str(content)}}:
             return content
+        case {"type": "image" | "pdf" as kind, "file": {"base64": str(data)}}:
+            return f"[{kind}, {plain.size(len(data) * 3 // 4)}]"
         case {"content": str(content)} if content:
             return content
         case {"filenames": [*names]}:
@@ -148,8 +166,9 @@ def _compared(old: Any, new: Any) -> list[str]:
     after = new.splitlines() if isinstance(new, str) else []
     if not before or not after or len(before) + len(after) > COMPARED_LINES:
         return [f"-{line}" for line in before] + [f"+{line}" for line in after]
-    lines = difflib.unified_diff(before, after, n=3, lineterm="")
-    return [line for number, line in enumerate(lines) if number > 1 and not line.startswith("@@")]
+    lines = list(difflib.unified_diff(before, after, n=3, lineterm=""))[3:]
+    # Where these lines are in the file is not known, but that some are left out between them is.
+    return ["@@" if line.startswith("@@") else line for line in lines]
 
 
 def _json(value: Any) -> str:

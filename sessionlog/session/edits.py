@@ -47,9 +47,9 @@ def of_input(inputs: Any, action: str, cwd: str | None = None) -> list[FileEdit]
     if action not in EDITING or not isinstance(inputs, dict):
         return []
     path = _text(inputs, _PATHS)
-    if path is None:
-        patch = _text(inputs, _PATCH) or ""
-        return [_absolute(edit, cwd) for edit in _patched(patch)]
+    patch = _text(inputs, ("patch",) if path else _PATCH)
+    if path is None or patch is not None:  # where the files of a patch were found, the patch has more to say
+        return [_absolute(edit, cwd) for edit in _patched(patch or "")]
     if "notebook_path" in inputs:
         return [_absolute(FileEdit(path, added=_cell(_text(inputs, _NEW) or "")), cwd)]
     content = _text(inputs, _CONTENT)
@@ -63,11 +63,6 @@ def of_input(inputs: Any, action: str, cwd: str | None = None) -> list[FileEdit]
     if len(found) == 1 and not found[0].old:  # how Edit makes a new file
         return [_absolute(FileEdit(path, found[0].new), cwd)]
     return [_absolute(FileEdit(path, None, found), cwd)]
-
-
-def path_of_input(inputs: Any) -> str:
-    """The file that a call with this input is about."""
-    return (_text(inputs, _PATHS) or "") if isinstance(inputs, dict) else ""
 
 
 def _cell(source: str) -> str:

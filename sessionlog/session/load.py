@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from sessionlog.agents.claude_code.tools import CALL_EVENTS
 from sessionlog.fastlib import parse_json
-from sessionlog.session import merge
+from sessionlog.session import merge, pictures
 from sessionlog.session.call import Call, call_of_events
 from sessionlog.session.outline import Item
 from sessionlog.text.plain import duration
@@ -85,6 +85,16 @@ def load(connection: sqlite3.Connection, session_id: str, items: Iterable[Item])
             yield Entry(item.at, item.kind, "", item.title, item.agent_id, None, tuple(item.names), item.minor)
         else:
             yield event_entry(item, row) if item.name[0] == "e" else _message_entry(item, row)
+
+
+def load_pictures(connection: sqlite3.Connection, session_id: str, item: Item) -> list[pictures.Picture]:
+    """The pictures of an item: those that a tool gave back, or that somebody pasted into a prompt."""
+    if item.kind == "tool":
+        (entry,) = load(connection, session_id, [item])
+        return pictures.found_in(entry.call.response if entry.call else None)
+    lines = Lines(connection)
+    of_transcripts = [int(name[1:]) for name in item.names if name[0] == "m"]
+    return [found for message_id in of_transcripts for found in pictures.found_in(lines.content(message_id))]
 
 
 def event_entry(item: Item, row: Row) -> Entry:

@@ -47,7 +47,7 @@ def begin(place: Place, about: HookInput, reviewer: str, limit: int, wait: float
 def decide(place: Place, about: HookInput, decision: dict[str, Any], wait: float = LOCK_WAIT) -> str:
     """Record what was decided, in the archive or in the spool; returns what to tell if that cannot be done."""
     payload = clean(place, {**_common(about), **decision, "hook_event_name": DECISION})
-    entry: spool.Entry = (time.time_ns() // 1_000_000, VIA, None, None, payload)
+    entry: spool.Entry = (time.time_ns() // 1_000_000, VIA, None, None, payload, None)
     try:
         if projects.waiting_spools(place):
             return fallback.queue(place, entry)

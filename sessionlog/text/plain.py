@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import datetime, timezone
 
 from sessionlog.times import moment
@@ -81,6 +82,14 @@ def dollars(number: float) -> str:
 def counted(number: int, noun: str) -> str:
     """1 prompt, 2 prompts."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def did_you_mean(wanted: str, names: Iterable[str]) -> str:
+    """The end of an error message: "; did you mean X?" if a name is much like what was typed, else nothing."""
+    from difflib import get_close_matches  # 5 ms, which only a mistyped command pays
+
+    close = get_close_matches(wanted.lower(), sorted(names), n=2)
+    return f"; did you mean {' or '.join(close)}?" if close else ""
 
 
 def _spelled_out(match: re.Match[str]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sessionlog.redact.rules import Rules
 from sessionlog.system import children
 from sessionlog.transcripts import chunks
 from sessionlog.transcripts.chunks import Digest, Span
@@ -15,5 +14,5 @@ def main() -> None:
 
 
 def _reader(home: str, raw: bool) -> Callable[[Span], Digest]:
-    rules = None if raw else Rules(home)
+    rules = chunks.rules_for(home, raw)
     return lambda span: chunks.digest(span, rules)

@@ -149,11 +149,26 @@ def unpack(packed: "Any") -> bytes:
     return data
 
 
+def rules_for(home: str, raw: bool) -> "Rules | None":
+    """What is taken out of transcripts; None if nothing is. Also where every byte is wanted, a person may have named
+    something that is not to come back."""
+    rules = Rules(home)
+    rules.enabled = rules.enabled and not raw
+    return rules if rules.enabled or rules.named else None
+
+
 def read(path: str, offset: int, length: int) -> bytes:
     """Bytes of a file, fewer if it has become shorter."""
     with open(open_regular(path), "rb") as file:
         file.seek(offset)
         return file.read(length)
+
+
+def cleaned(data: bytes, kind: str, rules: "Rules | None") -> bytes:
+    """The bytes of a file of this kind without secrets; the same object if there are none."""
+    if rules is None:
+        return data
+    return clean_lines(data, rules) if kind in transcript_files.LINE_KINDS else clean_line(data, rules)
 
 
 def digest(span: Span, rules: "Rules | None") -> Digest:
@@ -166,7 +181,7 @@ def digest(span: Span, rules: "Rules | None") -> Digest:
     if span.is_piece:
         stored, skips, agent, ends = _piece(data, span, rules)
     elif span.kind in transcript_files.LINE_KINDS:
-        stored = clean_lines(data, rules) if rules else data
+        stored = cleaned(data, span.kind, rules)
         lines = stored.split(b"\n")
         if span.only is not None:
             lines = _only_of_projects(lines, span.only)
@@ -174,7 +189,7 @@ def digest(span: Span, rules: "Rules | None") -> Digest:
         skips = understand(lines, span, reader)
         ends, agent = len(lines) - 1, None
     else:
-        stored = clean_line(data, rules) if rules else data
+        stored = cleaned(data, span.kind, rules)
         skips, agent = [], _read_whole(stored, span, reader)
         ends = data.count(b"\n")
     return Digest(

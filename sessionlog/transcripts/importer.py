@@ -245,7 +245,7 @@ def _digests(plans: list[Plan], workers: int, summary: Summary) -> Iterator[tupl
     home = projects.home_folder()
     raw = config.keeps_transcripts_raw(home)
     if workers <= 1:
-        rules = None if raw else Rules(home)
+        rules = chunks.rules_for(home, raw)
         yield from _in_order(plans, summary, lambda span: _done(chunks.digest, span, rules), 1)
         return
     from sessionlog.system import children

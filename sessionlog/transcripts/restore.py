@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import NamedTuple
 
 from sessionlog.agents.claude_code import transcript_files
+from sessionlog.archive import place as projects
 from sessionlog.errors import SessionlogError
+from sessionlog.redact.rules import Rules
 from sessionlog.system import atomic
 from sessionlog.system.files import open_regular
-from sessionlog.transcripts import chunks, store
+from sessionlog.transcripts import chunks, store, versions
 
 
 class Restored(NamedTuple):
@@ -21,20 +24,30 @@ class Restored(NamedTuple):
     bytes: int
     replacements: int
     state: str
+    lacks: int = 0  # lines that other archived versions of the file have and this one has not
 
 
 def restore(
-    connection: sqlite3.Connection, session_id: str, to: str | None = None, dry_run: bool = False
+    connection: sqlite3.Connection,
+    session_id: str,
+    to: str | None = None,
+    dry_run: bool = False,
+    every_version: bool = False,
 ) -> list[Restored]:
-    """Write back the newest version of every file of a session; one that is there and different is never touched.
+    """Write back the fullest version of every file of a session; one that is there and different is never touched.
 
     The files get the time of now: with the one they had, Claude Code would delete them again at its next start.
     """
     folder = os.path.abspath(to) if to else os.path.join(transcript_files.config_folder(), "projects")
-    done = [
-        _restore(connection, transcript_id, replacements, os.path.join(folder, *_safe_parts(name)), dry_run)
-        for transcript_id, name, replacements in store.of_session(connection, session_id)
-    ]
+    rules = chunks.rules_for(projects.home_folder(), raw=True)  # what a person took out by name stays out
+    done = []
+    for file in versions.of_session(connection, session_id):
+        path = os.path.join(folder, *_safe_parts(file.name))
+        for number, version in enumerate(file.versions if every_version else file.versions[:1], 1):
+            content = partial(_content, connection, version, rules)
+            done.append(_restore(content, version.replacements, path if number == 1 else f"{path}.{number}", dry_run))
+        if not every_version:
+            done[-1] = done[-1]._replace(lacks=file.lacks)
     if not done:
         raise SessionlogError(
             f"no transcript of session {session_id} is archived; `sessionlog import` archives those that still exist"
@@ -42,19 +55,22 @@ def restore(
     return done
 
 
-def _restore(
-    connection: sqlite3.Connection, transcript_id: int, replacements: int, path: str, dry_run: bool
-) -> Restored:
+def _content(connection: sqlite3.Connection, version: versions.Version, rules: Rules | None) -> Iterator[bytes]:
+    for piece in store.content(connection, version.id):
+        yield chunks.cleaned(piece, version.kind, rules)
+
+
+def _restore(content: Callable[[], Iterator[bytes]], replacements: int, path: str, dry_run: bool) -> Restored:
     try:
-        size = sum(map(len, store.content(connection, transcript_id)))
+        size = sum(map(len, content()))
     except chunks.Unreadable:
         return Restored(path, 0, replacements, "unreadable")
     if os.path.lexists(path):
-        state = "there already" if _is_same(path, store.content(connection, transcript_id)) else "in the way"
+        state = "there already" if _is_same(path, content()) else "in the way"
     elif dry_run:
         state = "to be restored"
     else:
-        _write(path, store.content(connection, transcript_id))
+        _write(path, content())
         state = "restored"
     return Restored(path, size, replacements, state)
 

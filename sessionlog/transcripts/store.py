@@ -2,6 +2,7 @@
 
 import sqlite3
 import time
+import zlib
 
 from sessionlog.agents.claude_code import transcript_files, transcript_lines
 from sessionlog.archive import append
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from sessionlog.archive.place import Place
 else:
     from typing import NamedTuple
+
+# What a chunk holds whose bytes were pruned. Its place and hash stay, so that an import knows the file.
+PRUNED = zlib.compress(b"", chunks.LEVEL)
 
 # An import can wait for hooks; a hook never waits long for an import, which writes a chunk at a time.
 LOCK_WAIT = 30.0
@@ -94,16 +98,6 @@ def content(connection: sqlite3.Connection, transcript_id: int) -> "Iterator[byt
     query = "SELECT data FROM transcript_chunks WHERE transcript_id = ? ORDER BY sequence"
     for (data,) in _tuples(connection, query, transcript_id):
         yield chunks.unpack(data)
-
-
-def of_session(connection: sqlite3.Connection, session_id: str) -> "list[tuple[int, str, int]]":
-    """Id, name and replacements of each file of a session, in its newest version wherever it was archived from."""
-    query = (
-        "SELECT id, name, replacements FROM transcripts WHERE session_id = ? "
-        "AND EXISTS (SELECT 1 FROM transcript_chunks WHERE transcript_id = transcripts.id) "  # one without was pruned
-        "ORDER BY name, last_import_at, generation"
-    )
-    return list({row[1]: row for row in _tuples(connection, query, session_id)}.values())
 
 
 def entry(connection: sqlite3.Connection, message_id: int) -> "Any":

@@ -17,8 +17,28 @@ class Lines:
         self._connection = connection
         self._chunks: dict[tuple[int, int], list[bytes]] = {}
 
+    def content(self, message_id: int) -> Any:
+        """What the message of the line holds: a text or a list of blocks; None if its bytes were pruned."""
+        entry, _ = self._entry(message_id)
+        message = entry.get("message") if isinstance(entry, dict) else None
+        return message.get("content") if isinstance(message, dict) else None
+
     def block(self, message_id: int) -> tuple[dict[str, Any] | None, Any]:
         """The tool_use or tool_result block that a message is, and the result as the client structured it."""
+        entry, tool_use_id = self._entry(message_id)
+        try:
+            blocks = entry["message"]["content"]
+        except (LookupError, TypeError):
+            return None, None
+        for block in blocks if isinstance(blocks, list) else ():
+            if isinstance(block, dict) and tool_use_id in (block.get("id"), block.get("tool_use_id")):
+                # A line with several results has one structured result; whose it is cannot be told.
+                alone = len(blocks) == 1 and isinstance(entry.get("toolUseResult"), (dict, list))
+                return block, entry["toolUseResult"] if alone else None
+        return None, None
+
+    def _entry(self, message_id: int) -> tuple[Any, str | None]:
+        """The line that a part is from, and the part's tool_use_id."""
         found = self._connection.execute(
             "SELECT m.line, m.tool_use_id, c.transcript_id, c.sequence, c.first_line FROM transcript_parts AS m "
             "JOIN transcript_chunks AS c ON c.transcript_id = m.transcript_id "
@@ -30,16 +50,9 @@ class Lines:
             return None, None
         lines = self._lines(found["transcript_id"], found["sequence"])
         try:
-            entry = chunks.parse(lines[found["line"] - found["first_line"]])
-            blocks = entry["message"]["content"]
+            return chunks.parse(lines[found["line"] - found["first_line"]]), found["tool_use_id"]
         except (ValueError, LookupError, TypeError):
             return None, None
-        for block in blocks if isinstance(blocks, list) else ():
-            if isinstance(block, dict) and found["tool_use_id"] in (block.get("id"), block.get("tool_use_id")):
-                # A line with several results has one structured result; whose it is cannot be told.
-                alone = len(blocks) == 1 and isinstance(entry.get("toolUseResult"), (dict, list))
-                return block, entry["toolUseResult"] if alone else None
-        return None, None
 
     def _lines(self, transcript_id: int, sequence: int) -> list[bytes]:
         key = (transcript_id, sequence)

@@ -44,6 +44,11 @@ def look_again(datasette: Any) -> None:
         _finders[datasette]()
 
 
+def is_served(datasette: Any) -> bool:
+    """Whether this Datasette is about archives: it has some, or `sessionlog browse` waits for the first one."""
+    return datasette in _finders or bool(find(datasette))
+
+
 def find(datasette: Any) -> dict[str, Archive]:
     """All archives, by the name of their database."""
     known = _known.setdefault(datasette, {})

@@ -1,4 +1,4 @@
-"""Audits: the questions of datasette-metadata.yml, their answers as tables, CSV and JSON."""
+"""Audits and their answers as tables, CSV and JSON."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from urllib.parse import urlencode
 from datasette.utils.asgi import NotFound, Response
 
 from sessionlog import times as when
-from sessionlog.archive import describe
 from sessionlog.archive.time_limit import TookTooLong
 from sessionlog.ask import audit
 from sessionlog.errors import SessionlogError
@@ -67,9 +66,7 @@ def routes(datasette: Any) -> list[tuple[str, Any]]:
 async def page(datasette: Any, request: Any) -> Response:
     """The questions."""
     asked = _asked(datasette, request)
-    groups = itertools.groupby(
-        sorted(describe.queries().values(), key=lambda query: _GROUPS.index(query.group)), lambda query: query.group
-    )
+    groups = itertools.groupby(audit.audits().values(), lambda query: query.group)
     return await pages.render(
         datasette,
         request,
@@ -86,7 +83,6 @@ _HEADINGS = {
     "Trouble": "What went wrong",
     "Work": "What was done",
 }
-_GROUPS = list(_HEADINGS)
 
 
 async def counts(datasette: Any, request: Any) -> Response:
@@ -94,7 +90,7 @@ async def counts(datasette: Any, request: Any) -> Response:
     asked = _asked(datasette, request)
     places = [archive.place for archive in asked.chosen]
     found = await asyncio.to_thread(audit.counts, places, asked.since_at)
-    findings = {name: query.finding for name, query in describe.queries().items()}
+    findings = {name: query.finding for name, query in audit.audits().items()}
     body = {name: {"rows": number, "finding": findings[name]} for name, number in found.items()}
     return pages.response(json.dumps(body), content_type="application/json; charset=utf-8")
 
@@ -146,7 +142,7 @@ async def download(datasette: Any, request: Any) -> Response:
     return response
 
 
-def _query(request: Any) -> describe.Query:
+def _query(request: Any) -> audit.Audit:
     try:
         return audit.find(request.url_vars["name"])
     except SessionlogError as error:
@@ -170,12 +166,12 @@ def _frame(asked: Asked) -> dict[str, Any]:
     return {"project": asked.project, "since": asked.since, "times": times, "given": _given(asked)}
 
 
-def _editor(archive: Archive, query: describe.Query, asked: Asked) -> str:
+def _editor(archive: Archive, query: audit.Audit, asked: Asked) -> str:
     """Where Datasette shows the SQL, ready to be changed."""
     return f"/{archive.name}?{urlencode({'sql': query.sql, 'since': asked.since_at})}"
 
 
-def _answer(query: describe.Query, asked: Asked) -> AuditTable:
+def _answer(query: audit.Audit, asked: Asked) -> AuditTable:
     found: list[tuple[Archive, audit.Row]] = []
     for archive in asked.chosen:
         found += [(archive, row) for row in audit.ask_all([archive.place], query, asked.since_at, SECONDS)]

@@ -1,27 +1,46 @@
-"""Datasette's own pages: descriptions, and links from their cells to our pages."""
+"""Datasette's own pages: descriptions, cells that are short, and links to our pages."""
 
 from __future__ import annotations
 
 import functools
+import re
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from markupsafe import Markup
 
-from sessionlog.archive import describe
 from sessionlog.text import plain
-from sessionlog.web import archives, limits
+from sessionlog.web import archives, filters, limits, metadata
 from sessionlog.web import page as pages
 
 # A table or view whose rows take longer to count is shown without their number.
 COUNTING_MS = 100
+# Longer text is one line that opens; all of it is on the page of its row.
+SHORT, OPENED = 80, 2_000
 
 _described: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT")
 # Tables and views whose `id` is the number of an event.
 _OF_EVENTS = {"event", "prompt", "command", "decision", "old_string", "content", "outcome"}
 
 
-def session(row: Any, value: Any, database: str) -> Markup | None:
+def cell(row: Any, value: Any, column: str, database: str) -> Markup | None:
+    """A value as a table shows it; None leaves it to Datasette."""
+    if column == "session_id":
+        return _session(row, value, database)
+    if not isinstance(value, str):
+        return None
+    if (column == "at" or column.endswith("_at")) and _TIME.match(value):
+        return filters.moment(value, "%Y-%m-%d %H:%M:%S")
+    if len(value) <= SHORT and "\n" not in value:
+        return None
+    rest = " …" if len(value) > OPENED else ""
+    return Markup('<details class="cell"><summary>{}</summary><pre>{}{}</pre></details>').format(
+        plain.one_line(value[: 2 * SHORT], SHORT), plain.safe(value[:OPENED]), rest
+    )
+
+
+def _session(row: Any, value: Any, database: str) -> Markup | None:
     """A link to a session; where the row is an event or a message, to that moment."""
     if isinstance(value, dict):  # Datasette has looked up the session
         value = value["value"]
@@ -40,15 +59,21 @@ def _moment(columns: set[str], row: Any) -> str:
     return f"e{row['id']}" if columns & _OF_EVENTS else ""
 
 
+def headings(html: str) -> Markup:
+    """Datasette's headings without a gap: from the first level it goes to the third."""
+    # Rendered by a template, which escaped recorded text.
+    return Markup(html).replace("<h3", '<h2 class="third"').replace("</h3>", "</h2>")  # noqa: S704
+
+
 def described(datasette: Any, key: str | None, database: str | None) -> dict[str, Any]:
-    """What datasette-metadata.yml says of archives of any name.
+    """Titles, descriptions and queries of archives of any name.
 
     Datasette asks hundreds of times for a page, and copies what it gets: it gets no more than the key that it asks for.
     """
     known = _described.get(datasette)
     names = set(archives.find(datasette))
     if known is None or set(known) != names:
-        known = _described[datasette] = describe.for_datasette(names)["databases"]
+        known = _described[datasette] = metadata.for_databases(names)["databases"]
     if key in (None, "databases"):
         return {"databases": known}
     if database is None or database not in known:

@@ -11,7 +11,7 @@ from datasette.utils.asgi import Response
 
 from sessionlog.ask import file_history
 from sessionlog.ask.search import index
-from sessionlog.session.edits import path_of_input
+from sessionlog.session import call as calls
 from sessionlog.web import archives, background, diffs
 from sessionlog.web import page as pages
 from sessionlog.web import search as search_page
@@ -112,6 +112,8 @@ async def _line(datasette: Any, request: Any, project: str, path: str, line: str
     chosen = archives.chosen(datasette, [project])
     indexed = [archive for archive in chosen if await _is_indexed(archive)]
 
+    wanted = tuple(" ".join(one.split()) for one in line.splitlines() if one.strip())
+
     def look(tell: background.Tell) -> tuple[list[Shown], bool]:
         shown: list[Shown] = []
         is_all = len(indexed) == len(chosen)
@@ -121,8 +123,8 @@ async def _line(datasette: Any, request: Any, project: str, path: str, line: str
                 found, all_of_it = file_history.of_line(connection, line, path=path, limit=SHOWN)
                 is_all = is_all and all_of_it
                 for what, change in found:
-                    changed = path_of_input(change.call.input)
-                    shown.append(Shown(change, archive, changed, diffs.render(change.call), what))
+                    changed = calls.path(change.call)
+                    shown.append(Shown(change, archive, changed, diffs.render(change.call, wanted), what))
         shown.sort(key=lambda one: one.change.at, reverse=True)
         return shown[:SHOWN], is_all and len(shown) <= SHOWN
 

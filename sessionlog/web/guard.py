@@ -63,10 +63,10 @@ class NonceForScripts(Extension):
 
 
 def wrapper(datasette: Any) -> Callable[[App], App]:
-    """Around the whole of Datasette, if it serves an archive."""
+    """Around the whole of Datasette, if it is about archives."""
 
     def wrap(app: App) -> App:
-        if not archives.find(datasette):
+        if not archives.is_served(datasette):
             return app
         turns = limits.Turns()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import time
 from collections.abc import Iterable
@@ -56,7 +57,10 @@ def lines(text: str, lexer: Any) -> list[Words]:
 
 def html(words: Words) -> Markup:
     """One line."""
-    made = [f'<span class="{name}">{escape(piece)}</span>' if name else str(escape(piece)) for name, piece in words]
+    merged = [
+        (name, "".join(piece for _, piece in run)) for name, run in itertools.groupby(words, lambda word: word[0])
+    ]
+    made = [f'<span class="{name}">{escape(piece)}</span>' if name else str(escape(piece)) for name, piece in merged]
     return Markup("".join(made))  # noqa: S704 (every piece is escaped, and the names are of Pygments)
 
 
@@ -105,8 +109,20 @@ def _class(kind: Any) -> str:
 
     while kind not in STANDARD_TYPES:
         kind = kind.parent
-    # Pieces of a file are often not well-formed by themselves: nothing is marked as an error.
-    return "" if kind in (Text, Whitespace, Error) else STANDARD_TYPES[kind]
+    # Pieces of a file are often not well-formed by themselves: nothing is marked as an error. Names and brackets are
+    # most of a line, and look like any other text: an element for each would make a page heavy.
+    return "" if kind in (Text, Whitespace, Error) or not _is_coloured(kind) else STANDARD_TYPES[kind]
+
+
+def _is_coloured(kind: Any) -> bool:
+    """Whether one of the two styles gives it a colour of its own."""
+    from pygments.styles import get_style_by_name
+
+    for name, text in ((LIGHT, ("", "000000")), (DARK, ("", "e6edf3"))):
+        style = get_style_by_name(name).style_for_token(kind)
+        if style["italic"] or (style["color"] or "") not in text:
+            return True
+    return False
 
 
 # --- The style sheet --------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from typing import Any
 from datasette.utils.asgi import Response
 from datasette.views.index import IndexView
 
+from sessionlog.archive import describe
 from sessionlog.ask.rollup import sessions, stats
 from sessionlog.errors import SessionlogError
 from sessionlog.web import archives, svg
@@ -68,9 +69,14 @@ async def page(datasette: Any, request: Any) -> Response:
 
 
 async def tables(datasette: Any, request: Any) -> Response:
-    """Datasette's own index."""
-    response: Response = await IndexView(datasette).get(request)
-    return response
+    """All tables of all projects; Datasette's own list of them for programs."""
+    if request.url_vars.get("format"):
+        response: Response = await IndexView(datasette).get(request)
+        return response
+    archives.look_again(datasette)
+    return await pages.render(
+        datasette, request, "tables", tables=[table for _, table in sorted(describe.tables().items())]
+    )
 
 
 def _of_project(counted: stats.Counted, sources: list[sessions.Source]) -> Row:

@@ -30,19 +30,49 @@ MENU = (
 View = Callable[..., Awaitable[Response]]
 
 
+class Frame:
+    """What the frame of every page shows, Datasette's own and its error pages included."""
+
+    menu = MENU
+    version = __version__
+
+    def __init__(self, datasette: Any) -> None:
+        self._datasette = datasette
+
+    def is_needed(self) -> bool:
+        """Whether this server is about archives: a Datasette with other databases only stays as it is."""
+        return archives.is_served(self._datasette)
+
+    def label(self, database: str) -> str:
+        """The name of a database as people know it."""
+        found = archives.find(self._datasette).get(database)
+        return found.label if found else database
+
+    @staticmethod
+    def current(path: str) -> str:
+        """Which page of the menu an address belongs to; empty if none."""
+        if path in ("", "/", "/-/home"):
+            return "/" if path else ""
+        if path.startswith("/-/session/"):
+            return "/-/sessions"
+        own = next((href for href, _ in MENU[1:] if path == href or path.startswith((f"{href}/", f"{href}."))), "")
+        return own or ("" if path.startswith("/-/") else "/-/tables")
+
+    @staticmethod
+    def static(name: str) -> str:
+        return static(name)
+
+
 async def render(datasette: Any, request: Any, template: str, *, status: int = 200, **context: Any) -> Response:
     """A page of ours: `template` within the frame."""
-    frame = {
-        "menu": MENU,
-        "here": request.path,
+    shared = {
         "archives": archives.find(datasette),
         "static": static,
-        "version": __version__,
         "question": request.args.get("q") or "",
         "url": address,
     }
     html = await datasette.render_template(
-        f"sessionlog/{template}.html", {**frame, **context}, request=request, view_name=f"sessionlog-{template}"
+        f"sessionlog/{template}.html", {**shared, **context}, request=request, view_name=f"sessionlog-{template}"
     )
     return response(html, status=status)
 

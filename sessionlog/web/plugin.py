@@ -30,52 +30,23 @@ PAGES = (home, sessions, session, search, files, dashboard, audits)
 
 @hookimpl
 def register_routes(datasette: Any) -> list[tuple[str, Any]]:
-    """Our pages, if there is an archive to show: a Datasette with other databases stays as it is."""
-    if not archives.find(datasette):
+    """Our pages, if this server is about archives: a Datasette with other databases stays as it is."""
+    if not archives.is_served(datasette):
         return []
     return [(regex, pages.with_error_page(view)) for module in PAGES for regex, view in module.routes(datasette)]
 
 
 @hookimpl
-def menu_links(datasette: Any) -> list[dict[str, str]]:
-    """The way back from Datasette's own pages."""
-    if not archives.find(datasette):
-        return []
-    return [{"href": href, "label": label} for href, label in pages.MENU]
-
-
-def _is_ours(view_name: str | None) -> bool:
-    """Whether a page is one of ours. A page that says that something is forbidden has no name."""
-    return (view_name or "").startswith("sessionlog")
-
-
-@hookimpl
-def extra_css_urls(datasette: Any, view_name: str | None) -> list[str]:
-    """Datasette's own pages in our colours; our pages name their style sheets themselves."""
-    if _is_ours(view_name) or not archives.find(datasette):
-        return []
-    return [pages.static("base.css"), pages.static("datasette.css")]
-
-
-@hookimpl
-def extra_js_urls(datasette: Any, view_name: str | None) -> list[str]:
-    """Our menu above Datasette's own pages."""
-    if _is_ours(view_name) or not archives.find(datasette):
-        return []
-    return [pages.static("datasette.js")]
-
-
-@hookimpl
 def render_cell(row: Any, value: Any, column: str, database: str, datasette: Any) -> Any:
-    """The id of a session leads to its page, at the moment that the row is about."""
-    if column != "session_id" or database not in archives.find(datasette):
+    """Short cells that open, times of this machine; the id of a session leads to the moment that the row is about."""
+    if database not in archives.find(datasette):
         return None
-    return datasette_pages.session(row, value, database)
+    return datasette_pages.cell(row, value, column, database)
 
 
 @hookimpl(optionalhook=True)  # Datasette 1.0 has none
 def get_metadata(datasette: Any, key: str | None, database: str | None) -> dict[str, Any]:
-    """What datasette-metadata.yml says, for archives of any name; what somebody else said of them goes before it."""
+    """Titles, descriptions and queries of archives; what other metadata says of them takes precedence."""
     return datasette_pages.described(datasette, key, database)
 
 
@@ -95,10 +66,11 @@ def prepare_connection(conn: Any, database: str, datasette: Any) -> None:
 
 @hookimpl
 def prepare_jinja2_environment(env: Any, datasette: Any) -> None:
-    """Filters of our pages, and a nonce for each script that a template of Datasette holds."""
+    """Filters and the frame of our pages, and a nonce for each script that a template of Datasette holds."""
+    env.globals["frame"] = pages.Frame(datasette)
     env.add_extension(guard.NonceForScripts)
     env.globals["csp_nonce"] = guard.nonce.get
-    env.filters.update(filters.FILTERS)
+    env.filters.update(filters.FILTERS, headings=datasette_pages.headings)
 
 
 @hookimpl

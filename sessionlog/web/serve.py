@@ -1,4 +1,4 @@
-"""Starting Datasette with all archives, our plugin and what datasette-metadata.yml says of each table."""
+"""Starting Datasette with all archives, our plugin and the descriptions of each table."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ import uvicorn
 from datasette.app import Datasette
 from datasette.database import Database
 
-from sessionlog.archive import describe, read
 from sessionlog.archive import place as projects
+from sessionlog.archive import read
 from sessionlog.archive.place import Place
 from sessionlog.ask.rollup import open as rollup
 from sessionlog.errors import SessionlogError
-from sessionlog.web import archives, datasette_pages, guard, limits
+from sessionlog.web import archives, datasette_pages, guard, limits, metadata
 from sessionlog.web import token as tokens
 
 PORT = 8417
@@ -41,8 +41,10 @@ Places = Callable[[], Iterable[Place]]
 def datasette(places: Iterable[Place], token: str = "", again: Places | None = None) -> Datasette:
     """A Datasette over these archives; `again` finds those that come later."""
     files = [place.db for place in places if os.path.exists(place.db)]
-    described = describe.for_datasette([])  # of each archive our plugin tells
+    described = metadata.for_databases([])  # our plugin describes each archive
     made = Datasette(files, metadata=described, settings=SETTINGS, pdb=False)
+    if not files:
+        made.remove_database("_memory")  # which Datasette makes when it has nothing else to show
     tokens.demand(made, token)
 
     def look() -> None:
@@ -63,6 +65,7 @@ def serve(
     tell: Callable[[str], None],
     again: Places | None = None,
     with_token: bool = True,
+    path: str = "/",
 ) -> None:
     """Serve until Ctrl-C; `tell` is told the address once somebody answers there."""
     # Where rich is installed, Datasette prints local variables with an error: recorded text, and tokens.
@@ -77,8 +80,8 @@ def serve(
     # One that others send over the network is good for this time only.
     token = "" if not with_token else tokens.of_machine(projects.home_folder()) if is_local else tokens.new()
     app = datasette(found, token, again)
-    address = _address(listening, host, token)
-    opened_address = _address(listening, host, tokens.ticket(app) if token else "")
+    address = _address(listening, host, token, path)
+    opened_address = _address(listening, host, tokens.ticket(app) if token else "", path)
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -116,8 +119,8 @@ def _listen(host: str, port: int | None) -> socket.socket:
     raise SessionlogError(problem)
 
 
-def _address(listening: socket.socket, host: str, token: str) -> str:
+def _address(listening: socket.socket, host: str, token: str, path: str) -> str:
     # Nothing is bound here: an address that stands for all is replaced by a name that a browser can open.
     name = socket.gethostname() if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host  # noqa: S104
-    address = f"http://{name}:{listening.getsockname()[1]}/"
-    return f"{address}?token={token}" if token else address
+    address, mark, moment = f"http://{name}:{listening.getsockname()[1]}{path}".partition("#")
+    return f"{address}{'&' if '?' in address else '?'}token={token}{mark}{moment}" if token else address + mark + moment

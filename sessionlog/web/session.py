@@ -12,16 +12,16 @@ from typing import Any
 from datasette.utils.asgi import AsgiStream, NotFound, Response
 
 from sessionlog.export import write as export
-from sessionlog.session import header, merge
+from sessionlog.session import header, merge, pictures
 from sessionlog.session.live import may_grow
-from sessionlog.session.load import load
+from sessionlog.session.load import load, load_pictures
 from sessionlog.session.outline import Outline
 from sessionlog.text import plain
 from sessionlog.web import archives, entry_html, guard, highlight
 from sessionlog.web import page as pages
 from sessionlog.web.archives import Archive
 from sessionlog.web.session_query import Choice
-from sessionlog.web.session_window import View
+from sessionlog.web.session_window import PromptList, View
 
 FORMATS = {"md": ("markdown", "text/markdown"), "jsonl": ("jsonl", "application/jsonl"), "html": ("html", "text/html")}
 # Characters that come at once when somebody wants to see more of a text.
@@ -37,6 +37,10 @@ def routes(datasette: Any) -> list[tuple[str, Any]]:
         (rf"{here}$", page),
         (rf"{here}/part$", part),
         (rf"{here}/live$", live),
+        (rf"{here}/outline$", outline),
+        (rf"{here}/next$", following),
+        (rf"{here}/inside/(?P<what>entry|agent|work)/(?P<moment>[em]\d{{1,18}})$", inside),
+        (rf"{here}/picture/(?P<moment>[em]\d{{1,18}})/(?P<number>\d{{1,3}})$", picture),
         (rf"{here}/text/(?P<moment>[em]\d{{1,18}})/(?P<source>[a-z]+)$", text),
         (rf"{here}/export\.(?P<format>md|jsonl|html)$", download),
         (r"/-/code\.css$", style_sheet),
@@ -57,7 +61,7 @@ async def page(datasette: Any, request: Any) -> Response:
 
     context = await archives.read(archive, question)
     return await pages.render(
-        datasette, request, "session", **_frame(datasette, archive, session_id, choice), **context
+        datasette, request, "session", folded="noscript", **_frame(datasette, archive, session_id, choice), **context
     )
 
 
@@ -69,7 +73,7 @@ def _around_it(view: View, about: header.Overview) -> dict[str, Any]:
         "tokens": _tokens(about),
         "prompts": view.prompts(),
         "chips": view.chips(),
-        "minimap": view.minimap(),
+        "map": view.map(),
     }
 
 
@@ -79,8 +83,7 @@ async def part(datasette: Any, request: Any) -> Response:
     choice = Choice.from_request(request)
 
     def question(connection: sqlite3.Connection) -> dict[str, Any]:
-        session = _session(connection, session_id)
-        view = View(connection, session, _outline(archive, connection, session_id), choice)
+        view = _view(connection, archive, session_id, choice)
         return {"view": view, "window": view.window()}
 
     context = await archives.read(archive, question)
@@ -109,6 +112,70 @@ async def live(datasette: Any, request: Any) -> Response:
     frame = _frame(datasette, archive, session_id, choice)
     html = await pages.fragment(datasette, "session_live", **frame, **context)
     return pages.response(str(html))
+
+
+async def outline(datasette: Any, request: Any) -> Response:
+    """The prompts around a moment, for whoever scrolled beyond those that are listed."""
+    archive, session_id = _asked(datasette, request)
+    choice = Choice.from_request(request)
+
+    def question(connection: sqlite3.Connection) -> PromptList:
+        return _view(connection, archive, session_id, choice).prompts()
+
+    prompts = await archives.read(archive, question)
+    frame = _frame(datasette, archive, session_id, choice)
+    return pages.response(str(await pages.fragment(datasette, "session_outline", **frame, prompts=prompts)))
+
+
+async def following(datasette: Any, request: Any) -> Response:
+    """The name of the next or previous prompt or problem, however far away it is."""
+    archive, session_id = _asked(datasette, request)
+    choice = Choice.from_request(request)
+    what, name = request.args.get("what") or "", request.args.get("from") or ""
+    direction = -1 if request.args.get("back") else 1
+
+    def question(connection: sqlite3.Connection) -> str:
+        return _view(connection, archive, session_id, choice).following(name, what, direction)
+
+    found = await archives.read(archive, question)
+    return pages.response(found, content_type="text/plain; charset=utf-8")
+
+
+async def inside(datasette: Any, request: Any) -> Response:
+    """What a folded entry, sub-agent or line of work holds, once somebody opens it."""
+    archive, session_id = _asked(datasette, request)
+    choice = Choice.from_request(request)
+    what, moment = request.url_vars["what"], request.url_vars["moment"]
+
+    def question(connection: sqlite3.Connection) -> dict[str, Any]:
+        view = _view(connection, archive, session_id, choice)
+        if what == "work":
+            return {"blocks": view.work(moment)}
+        return {"entry": view.entry(moment)} if what == "entry" else {"block": view.block_of(moment)}
+
+    found = await archives.read(archive, question)
+    if not any(found.values()):
+        raise NotFound("There is nothing like this in the session.")
+    frame = _frame(datasette, archive, session_id, choice)
+    return pages.response(str(await pages.fragment(datasette, "session_inside", **frame, **found)))
+
+
+async def picture(datasette: Any, request: Any) -> Response:
+    """A picture that a tool gave back or somebody pasted: only what a browser shows and does not run."""
+    archive, session_id = _asked(datasette, request)
+    moment, number = request.url_vars["moment"], int(request.url_vars["number"])
+
+    def question(connection: sqlite3.Connection) -> pictures.Picture | None:
+        item = _outline(archive, connection, session_id).by_name.get(moment)
+        found = load_pictures(connection, session_id, item) if item else []
+        return found[number] if number < len(found) else None
+
+    found = await archives.read(archive, question)
+    body = found.bytes if found else None
+    if found is None or body is None:
+        raise NotFound("There is no such picture.")
+    headers = {"cache-control": "private, max-age=600", "content-security-policy": "default-src 'none'; sandbox"}
+    return Response(body, 200, headers, found.content_type)
 
 
 async def text(datasette: Any, request: Any) -> Response:
@@ -184,6 +251,10 @@ def _frame(datasette: Any, archive: Archive, session_id: str, choice: Choice) ->
     """What all templates of the page want to know."""
     rows = {name: datasette.urls.table(archive.name, name) for name in ("events", "transcript_parts")}
     return {"archive": archive, "session_id": session_id, "choice": choice, "rows": rows}
+
+
+def _view(connection: sqlite3.Connection, archive: Archive, session_id: str, choice: Choice) -> View:
+    return View(connection, _session(connection, session_id), _outline(archive, connection, session_id), choice)
 
 
 def _session(connection: sqlite3.Connection, session_id: str) -> dict[str, Any]:

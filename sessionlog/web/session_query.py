@@ -17,6 +17,7 @@ class Choice(NamedTuple):
     focused: bool = False
     agent: str = ""
     at: str = ""
+    near: str = ""  # where somebody was who changed the filters
     before: str = ""
     after: str = ""
     end: bool = False
@@ -31,6 +32,7 @@ class Choice(NamedTuple):
             focused=bool(args.get("focus")),
             agent=args.get("agent") or "",
             at=args.get("at") or "",
+            near=args.get("near") or "",
             before=args.get("before") or "",
             after=args.get("after") or "",
             end=bool(args.get("end")),
@@ -58,8 +60,10 @@ class Choice(NamedTuple):
 
     def query(self, **changes: Any) -> str:
         """The same choice with changes, as it stands in an address; the moment is left out unless it is among them."""
-        made = self._replace(at="", before="", after="", end=False)._replace(**changes)
+        made = self._replace(at="", near="", before="", after="", end=False)._replace(**changes)
         pairs = [("kind", kind) for kind in sorted(made.kinds)] + [("tool", tool) for tool in sorted(made.tools)]
         pairs += [("trouble", "1")] * made.trouble + [("focus", "1")] * made.focused
-        pairs += [(name, value) for name in ("agent", "at", "before", "after") if (value := getattr(made, name))]
+        pairs += [
+            (name, value) for name in ("agent", "at", "near", "before", "after") if (value := getattr(made, name))
+        ]
         return f"?{urlencode(pairs, errors='replace')}" if pairs else ""

@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import sqlite3
 import zlib
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from sessionlog.agents.claude_code import tags
 from sessionlog.session import live
-from sessionlog.session.load import Entry, load
+from sessionlog.session.load import Entry, load, load_pictures
 from sessionlog.session.merge import words
 from sessionlog.session.outline import Agent, Item, Outline
 from sessionlog.text import plain
-from sessionlog.times import moment
-from sessionlog.web import entry_html
+from sessionlog.web import entry_html, session_map, tool_html
 from sessionlog.web.entry_html import Shown
+from sessionlog.web.session_map import seconds
 from sessionlog.web.session_query import Choice
 
 # Entries that come at once, and how many of them before the moment that was asked for.
-WINDOW, BEFORE = 60, 16
-# At most: calls in one block, entries of a sub-agent, prompts in the outline, bars of the map, blocks that are new to a
-# page that is watched.
-CALLS, AGENT, PROMPTS, BARS, NEWEST = 24, 30, 500, 160, 120
+WINDOW, BEFORE = 36, 12
+# At most: calls in one block, entries of a sub-agent, prompts in the outline, blocks that are new to a page that is
+# watched. A page drops whole blocks that are far away: none may be very big.
+CALLS, AGENT, PROMPTS, NEWEST = 6, 30, 80, 120
 # A pause (s) that is worth a word.
 PAUSE = 300
 
@@ -54,9 +55,10 @@ KINDS = {
 class Block:
     """What stands together: one entry, calls that follow each other, or all that a sub-agent did."""
 
-    kind: str  # one, calls, agent
+    kind: str  # one, calls, agent, or work: what the focused view leaves out between answers
     items: list[Item]
     agent: Agent | None = None
+    continues: bool = False  # calls that go on from the block before
     # For the template:
     entries: list[Shown] = field(default_factory=list)
     pause: str = ""
@@ -66,6 +68,7 @@ class Block:
     is_running: bool = False
     headline: str = ""
     trouble: int = 0
+    turn: str = ""  # the prompt whose turn it is in
 
     @property
     def runs(self) -> list[list[Shown]]:
@@ -102,14 +105,21 @@ class Block:
         return f"{zlib.crc32(told.encode('utf-8', 'replace')):x}"
 
     @property
-    def height(self) -> int:
-        """About how tall it will be, in steps of 100 pixels: a browser that has not painted it yet goes by this."""
-        shown = self.entries if self.kind != "agent" or self.is_open else []
-        return min(30, 1 + sum(entry.height for entry in shown) // 100)
+    def took(self) -> str:
+        items = self.agent.items if self.agent else self.items
+        passed = seconds(items[0].at, items[-1].at)
+        return plain.duration(1000 * passed) if passed >= 0.001 else ""
 
     @property
-    def took(self) -> str:
-        return plain.duration(1000 * _seconds(self.items[0].at, self.items[-1].at))
+    def work(self) -> str:
+        """13 calls, 3 edits: what the items come to."""
+        counts = (
+            (sum(item.is_call for item in self.items), "call"),
+            (sum(item.is_edit for item in self.items), "edit"),
+            (len({item.agent_id for item in self.items if item.agent_id}), "sub-agent"),
+        )
+        told = [plain.counted(number, noun) for number, noun in counts if number]
+        return " · ".join(told) or plain.counted(len(self.items), "event")
 
 
 class Window(NamedTuple):
@@ -119,7 +129,6 @@ class Window(NamedTuple):
     before: str
     after: str
     target: str
-    prompt: str  # the prompt before the first block: whose turn it is in
 
 
 class Chip(NamedTuple):
@@ -153,16 +162,6 @@ class PromptList(NamedTuple):
     later: str
 
 
-class Bar(NamedTuple):
-    """A part of the map: where it is, what happened most, what went wrong."""
-
-    x: float
-    width: float
-    kind: str
-    name: str
-    title: str
-
-
 class View:
     """A session seen through a choice."""
 
@@ -178,6 +177,8 @@ class View:
         self.is_live = live.is_live(session)
         self.may_grow = live.may_grow(session)
         self._turn = outline.turn
+        self._prompts = [item for item in outline.items if item.kind == "prompt" and not item.agent_id]
+        self.near = self.target or outline.by_name.get(choice.near)
         self.blocks = list(self._gathered(self._wanted()))
 
     @property
@@ -215,7 +216,7 @@ class View:
         found: list[Prompt] = []
         items: list[Item] = []
         here = 0
-        number = self.target.number if self.target else len(self.outline.items) if self.choice.end else 0
+        number = self.near.number if self.near else len(self.outline.items) if self.choice.end else 0
         for item in self.outline.items:
             if item.kind == "prompt" and not item.agent_id:
                 found.append(Prompt(item.name, item.at))
@@ -230,7 +231,7 @@ class View:
         shown = found[start : start + PROMPTS]
         for prompt, item in zip(shown, items[start:], strict=False):
             said = words(self.connection, item, 300)
-            prompt.words = plain.one_line(entry_html.without_tags(said), 120)
+            prompt.words = plain.one_line(tags.without(said), 120)
         earlier = found[start - 1].name if start else ""
         later = found[start + PROMPTS].name if start + PROMPTS < len(found) else ""
         return PromptList(shown, len(found), earlier, later)
@@ -244,42 +245,48 @@ class View:
         tools = Counter(item.title for item in self.outline.items if item.is_call)
         trouble = sum(self.is_trouble(item) for item in self.outline.items if not item.minor)
 
+        here = choice.at or choice.near
+
         def kind(name: str) -> Chip:
-            query = choice.query(kinds=choice.kinds ^ {name}, focused=False)
+            query = choice.query(kinds=choice.kinds ^ {name}, focused=False, near=here)
             return Chip(KINDS.get(name, name), kinds[name], query, name in choice.kinds, name)
 
         def tool(name: str, count: int) -> Chip:
-            query = choice.query(tools=choice.tools ^ {name}, focused=False)
+            query = choice.query(tools=choice.tools ^ {name}, focused=False, near=here)
             return Chip(name or "tool", count, query, name in choice.tools, "tool")
 
-        focused = choice.query(kinds=frozenset(), tools=frozenset(), trouble=False, focused=not choice.focused)
-        went_wrong = choice.query(trouble=not choice.trouble, focused=False)
+        focused = choice.query(
+            kinds=frozenset(), tools=frozenset(), trouble=False, focused=not choice.focused, near=here
+        )
+        went_wrong = choice.query(trouble=not choice.trouble, focused=False, near=here)
         return {
             "modes": [
-                Chip("Everything", 0, Choice(agent=choice.agent).query(), not choice.is_filtered, ""),
+                Chip(
+                    "Everything", 0, Choice(agent=choice.agent).query(near=here), not choice.is_filtered, "everything"
+                ),
                 Chip("Focused", 0, focused, choice.focused, "focused"),
-                Chip("Went wrong", trouble, went_wrong, choice.trouble, "trouble"),
+                Chip("Problems", trouble, went_wrong, choice.trouble, "trouble"),
             ],
             "kinds": [kind(name) for name in KINDS if kinds[name]],
             "tools": [tool(name, count) for name, count in tools.most_common(24)],
         }
 
-    def minimap(self) -> list[Bar]:
-        """The session from left to right; where it went wrong, and where prompts are."""
+    def map(self) -> session_map.Map:
+        """The session from left to right."""
         items = [item for item in self.outline.items if not item.minor]
-        bars = []
-        count = min(BARS, len(items))
-        for number in range(count):
-            some = items[number * len(items) // count : (number + 1) * len(items) // count]
-            bad = [item for item in some if self.is_trouble(item)]
-            prompt = next((item for item in some if item.kind == "prompt"), None)
-            most = Counter(item.kind for item in some).most_common(1)[0][0]
-            first = bad[0] if bad else prompt or some[0]
-            told = f"{len(bad)} went wrong, " if bad else ""
-            title = f"{plain.local_time(first.at, '%H:%M')}: {told}{plain.counted(len(some), 'thing')}"
-            name = "bad" if bad else "prompt" if prompt else most
-            bars.append(Bar(number * 1000 / count, 1000 / count, name, first.name, title))
-        return bars
+        return session_map.draw(items, self.is_trouble, len(self.outline.items))
+
+    def following(self, name: str, what: str, direction: int) -> str:
+        """The name of the next prompt or problem after a moment, or of the one before it; empty if there is none."""
+        here = self.outline.by_name.get(name)
+        number = here.number if here else -1
+        wanted = [
+            item
+            for item in (self._prompts if what == "prompt" else self._wanted())
+            if what == "prompt" or (self.is_trouble(item) and not item.minor)
+        ]
+        beyond = [item for item in wanted if (item.number - number) * direction > 0]
+        return (beyond[0] if direction > 0 else beyond[-1]).name if beyond else ""
 
     # --- Blocks -------------------------------------------------------------------------------------------------------
 
@@ -289,19 +296,23 @@ class View:
 
     def _gathered(self, items: list[Item]) -> Iterable[Block]:
         """One block for each sub-agent, where it began, and one for calls without anything between them."""
+        if self.choice.focused and not self.agent:
+            yield from self._focused(items)
+            return
         of_agents: dict[str, list[Item]] = {}
         if not self.agent:
             for item in items:
                 if item.agent_id:
                     of_agents.setdefault(item.agent_id, []).append(item)
         run: list[Item] = []
+        continues = False
         for item in items:
             if item.agent_id in of_agents and of_agents[item.agent_id][0] is not item:
                 continue
             in_run = item.kind == "tool" and item.agent_id not in of_agents
             if run and (not in_run or len(run) == CALLS):
-                yield Block("calls", run)
-                run = []
+                yield Block("calls", run, continues=continues)
+                continues, run = in_run, []
             if in_run:
                 run.append(item)
             elif item.agent_id in of_agents:
@@ -309,15 +320,59 @@ class View:
             else:
                 yield Block("one", [item])
         if run:
-            yield Block("calls", run)
+            yield Block("calls", run, continues=continues)
+
+    def _focused(self, items: list[Item]) -> Iterable[Block]:
+        """Prompts and answers; what was done between them is one line."""
+        wanted = set(items)
+        work: list[Item] = []
+        for item in self.outline.items:
+            if item in wanted:
+                if work:
+                    yield Block("work", work)
+                    work = []
+                yield Block("one", [item])
+            elif not item.minor and item.kind not in ("start", "end"):
+                work.append(item)
+        if work:
+            yield Block("work", work)
+
+    def work(self, name: str) -> list[Block]:
+        """The blocks that a line of work stands for, filled; the line is called by its first item."""
+        item = self.outline.by_name.get(name)
+        found = next((block for block in self.blocks if block.kind == "work" and item in block.items), None)
+        if found is None:
+            return []
+        shown = View(self.connection, self.session, self.outline, Choice())
+        numbers = {one.number for one in found.items[:AGENT]}
+        blocks = [block for block in shown.blocks if block.items[0].number in numbers]
+        for block in blocks:
+            shown._fill(block, block.items[0].at)
+        return blocks
+
+    def entry(self, name: str) -> Shown | None:
+        """One entry, as it is shown."""
+        item = self.outline.by_name.get(name)
+        if item is None:
+            return None
+        (entry,) = load(self.connection, self.session["session_id"], [item])
+        return self._shown(entry, item)
+
+    def block_of(self, name: str) -> Block | None:
+        """The block that an entry stands in, filled."""
+        item = self.outline.by_name.get(name)
+        found = next((block for block in self.blocks if item in block.items), None) if item else None
+        if found:
+            self._fill(found, found.items[0].at)
+        return found
 
     def _place_of_target(self, numbers: list[int]) -> int:
-        if self.target is None:
+        if self.near is None:
             return 0
         for at, block in enumerate(self.blocks):
-            if any(item is self.target for item in block.items):
+            if any(item is self.near for item in block.items):
                 return at
-        return max(0, min(bisect_left(numbers, self.target.number), len(numbers) - 1))
+        return max(0, min(bisect_left(numbers, self.near.number), len(numbers) - 1))
 
     def _back(self, end: int, weight: int) -> int:
         while end > 0 and weight > 0:
@@ -339,40 +394,49 @@ class View:
             previous = max(previous, block.items[-1].at)
         before = blocks[0].name if blocks and start > 0 else ""
         after = blocks[-1].name if blocks and end < len(self.blocks) else ""
-        prompt = ""
-        if before:
-            turn = self.outline.items[: blocks[0].number]
-            prompt = next((item.name for item in reversed(turn) if item.kind == "prompt" and not item.agent_id), "")
-        return Window(blocks, before, after, self.target.name if self.target else "", prompt)
+        return Window(blocks, before, after, self.target.name if self.target else "")
 
     def _fill(self, block: Block, previous: str) -> None:
         """Everything that the template needs to know."""
-        items = block.items
+        items = block.items if block.kind != "work" else []
         if block.kind == "agent" and len(items) > AGENT:
             at = next((number for number, item in enumerate(items) if item is self.target), 0)
             first = max(0, min(at - AGENT // 2, len(items) - AGENT))
             items = items[first : first + AGENT]
             block.left_out = len(block.items) - len(items)
         loaded = load(self.connection, self.session["session_id"], items)
-        block.entries = [
-            entry_html.shown(self._at_home(entry), item, self._is_running(item))
-            for entry, item in zip(loaded, items, strict=True)
-        ]
+        block.entries = [self._shown(entry, item) for entry, item in zip(loaded, items, strict=True)]
         if block.agent:
             said = next((item for item in reversed(block.agent.items) if item.title == "SubagentStop"), None)
             told = block.agent.description or (words(self.connection, said, 300) if said else "")
             block.headline = plain.one_line(told, 160)
-            block.trouble = sum(self.is_trouble(item) for item in block.agent.items)
-        block.is_open = block.kind == "agent" and any(item is self.target for item in block.items)
+        block.trouble = sum(self.is_trouble(item) for item in (block.agent or block).items)
+        # Who asks for problems wants to see them, not a line that says how many there are.
+        asked = self.choice.trouble or self.choice.tools or self.choice.kinds
+        block.is_open = block.kind == "agent" and (bool(asked) or any(item is self.target for item in block.items))
+        begun = bisect_right([item.number for item in self._prompts], block.number)
+        block.turn = self._prompts[begun - 1].name if begun else ""
+        if block.kind == "agent":
+            for entry in block.entries:
+                entry.is_open = entry.is_open and entry.state == "failed"
         block.is_running = self.is_live and (
             (block.agent is not None and not block.agent.stopped and block.number >= self._turn)
             or any(entry.state == "open" for entry in block.entries)
         )
         if previous:
-            pause = _seconds(previous, block.items[0].at)
+            pause = seconds(previous, block.items[0].at)
             block.pause = f"{plain.duration(1000 * pause)} later" if pause >= PAUSE else ""
         day = plain.local_time(block.items[0].at, "%A, %d %B %Y")
         block.day = day if not previous or plain.local_time(previous, "%A, %d %B %Y") != day else ""
+
+    def _shown(self, entry: Entry, item: Item) -> Shown:
+        """The entry for the template, with the pictures that somebody pasted."""
+        found = entry_html.shown(self._at_home(entry), item, self._is_running(item))
+        if entry.kind == "prompt" and "[image" in entry.text.lower():
+            pasted = load_pictures(self.connection, self.session["session_id"], item)
+            made = found.make
+            found.make = lambda: [*made(), *tool_html.pictures_of(pasted)]
+        return found
 
     def _at_home(self, entry: Entry) -> Entry:
         """A transcript does not say where a call was made: in the session's folder, as far as one knows."""
@@ -382,10 +446,3 @@ class View:
 
     def _is_running(self, item: Item) -> bool:
         return self.is_live and item.number >= self._turn
-
-
-def _seconds(start: str, end: str) -> float:
-    try:
-        return (moment(end) - moment(start)).total_seconds()
-    except (ValueError, TypeError, OverflowError):  # a transcript may say anything
-        return 0

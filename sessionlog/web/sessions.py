@@ -46,7 +46,8 @@ async def page(datasette: Any, request: Any) -> Response:
     name = pages.part(request, "name") if request.url_vars.get("name") else ""
     found = archives.chosen(datasette, [name])
     asked = {key: (request.args.get(key) or "").strip() for key in (*WORDS, "failed")}
-    filters = sessions.Filters(**{word: asked[word] for word in WORDS}, failed=bool(asked["failed"]))
+    words: dict[str, Any] = {word: asked[word] for word in WORDS}
+    filters = sessions.Filters(**words, failed=bool(asked["failed"]))
     sort = request.args.get("sort") or "started"
     ascending = {column.sort for column in COLUMNS if column.kind == "text"}
     order = sessions.Order(sort, (request.args.get("order") or ("asc" if sort in ascending else "desc")) == "desc")

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sessionlog import fastlib
-from sessionlog.archive import event, migrate
+from sessionlog.archive import event, migrate, rebuild
 from tests.conftest import PAYLOAD_FILES
 from tests.helpers.payloads import FLAT, NESTED
 
@@ -33,7 +33,7 @@ def through_sqlite(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def round_trip(payload: dict[str, Any]) -> dict[str, Any]:
-    return event.rebuild(through_sqlite(event.normalise(payload, at_ms=AT, via="test")))
+    return rebuild.payload(through_sqlite(event.normalise(payload, at_ms=AT, via="test")))
 
 
 @pytest.mark.parametrize("path", PAYLOAD_FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")
@@ -132,7 +132,7 @@ def test_texts_that_sqlite_cannot_hold_are_readable_in_the_column_and_exact_in_t
     payload = {"session_id": odd, "hook_event_name": "X", "prompt": odd, "tool_input": {"command": odd, "more": [odd]}}
     record = through_sqlite(event.normalise(payload, at_ms=AT, via="test"))
     assert "\0" not in record["prompt"] and record["prompt"].encode()
-    assert event.rebuild(record) == payload
+    assert rebuild.payload(record) == payload
 
 
 # --- any JSON object ------------------------------------------------------------------------------------------------
@@ -158,8 +158,8 @@ payloads = (objects | st.fixed_dictionaries({"event": texts, "data": objects}, o
 @given(payloads)
 def test_any_object_comes_back(payload: dict[str, Any]) -> None:
     record = event.normalise(payload, at_ms=AT, via="test")
-    assert event.rebuild(through_sqlite(record)) == payload
-    assert json.dumps(event.rebuild(record), sort_keys=True) == json.dumps(
+    assert rebuild.payload(through_sqlite(record)) == payload
+    assert json.dumps(rebuild.payload(record), sort_keys=True) == json.dumps(
         payload, sort_keys=True
     )  # 1 is not 1.0 or True
 

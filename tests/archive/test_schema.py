@@ -79,10 +79,10 @@ def test_an_archive_of_the_version_before_is_all_there(old: projects.Place) -> N
         assert {row[0] for row in connection.execute("SELECT client FROM sessions")} == {"claude-code"}
 
 
-def test_an_upgrade_counts_the_edits_of_other_agents(old: projects.Place) -> None:
+def test_an_upgrade_counts_patches_as_edits(old: projects.Place) -> None:
     with closing(sqlite3.connect(old.db)) as connection, connection:
         connection.execute(
-            "INSERT INTO events (session_id, event, at, via, tool_name) VALUES ('g', 'PostToolUse', '2026', 'x', 'write_file')"
+            "INSERT INTO events (session_id, event, at, via, tool_name) VALUES ('g', 'PostToolUse', '2026', 'x', 'apply_patch')"
         )
     append.open_for_writing(old).close()
     assert rows(old, "SELECT edits FROM sessions WHERE session_id = 'g'") == [{"edits": 1}]

@@ -1,9 +1,10 @@
-"""The questions of datasette-metadata.yml: each finds what it is for, and nothing else; none breaks on odd data."""
+"""Audits: each finds what it is for, and nothing else; none breaks on odd data."""
 
 from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
 import re
 import shutil
@@ -17,16 +18,17 @@ from typing import Any
 import pytest
 import yaml
 
-from sessionlog.archive import describe, read, time_limit
 from sessionlog.archive import place as projects
+from sessionlog.archive import read, time_limit
 from sessionlog.ask import audit
 from sessionlog.transcripts import importer
+from sessionlog.web import metadata
 from tests.cli.test_cli import printed, run
-from tests.conftest import PAYLOAD_FILES, Hook
+from tests.conftest import PAYLOAD_FILES, ROOT, Hook
 from tests.helpers import transcript_files as made
 from tests.helpers.archives import START_MS, bash, call, event, store
 
-NAMES = list(describe.queries())
+NAMES = list(audit.audits())
 
 
 def ask(place: projects.Place, name: str, since: str = "") -> list[dict[str, Any]]:
@@ -36,7 +38,7 @@ def ask(place: projects.Place, name: str, since: str = "") -> list[dict[str, Any
 
 def patterns(name: str) -> list[str]:
     """The GLOB patterns in a query."""
-    return re.findall(r'"(\*[^"]*|/etc[^"]*)"', describe.queries()[name].sql)
+    return re.findall(r'"(\*[^"]*|/etc[^"]*)"', audit.audits()[name].sql)
 
 
 @pytest.mark.parametrize(
@@ -480,7 +482,7 @@ def get(db: str, given: dict[str, Any], path: str) -> Any:
 
 def test_datasette_answers_the_same(place: projects.Place) -> None:
     store(place, bash("rm -rf build"), bash("git push -f", "s2"))
-    given = describe.for_datasette([place.name, "other"])
+    given = metadata.for_databases([place.name, "other"])
     answer = get(place.db, given, f"/{place.name}/dangerous-commands.json?_shape=array")
     assert answer == ask(place, "dangerous-commands")
     answer = get(place.db, given, f"/{place.name}.json")
@@ -491,9 +493,9 @@ def test_datasette_answers_the_same(place: projects.Place) -> None:
 
 def test_each_database_has_metadata_of_its_own() -> None:
     """Datasette writes into what it is given."""
-    blocks = describe.for_datasette(["one", "two"])["databases"]
+    blocks = metadata.for_databases(["one", "two"])["databases"]
     blocks["one"]["queries"]["gaps"]["sql"] = "changed"
-    assert blocks["two"]["queries"]["gaps"]["sql"] == describe.queries()["gaps"].sql
+    assert blocks["two"]["queries"]["gaps"]["sql"] == audit.audits()["gaps"].sql
 
 
 def test_the_file_alone_describes_a_copy_called_sessionlog(place: projects.Place, tmp_path: Path) -> None:
@@ -501,13 +503,39 @@ def test_the_file_alone_describes_a_copy_called_sessionlog(place: projects.Place
     with closing(sqlite3.connect(place.db)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     copy = shutil.copy(place.db, tmp_path / "sessionlog.db")
-    given = yaml.safe_load(next(path for path in describe.FILES if path.exists()).read_text(encoding="utf-8"))
+    given = yaml.safe_load((ROOT / "datasette-metadata.yml").read_text(encoding="utf-8"))
     answer = get(str(copy), given, "/sessionlog/dangerous-commands.json?_shape=array&since=2026-11-16")
     assert [row["command"] for row in answer] == ["rm -rf build"]
 
 
-def test_every_question_says_what_it_is() -> None:
-    for name, query in describe.queries().items():
+def test_every_audit_says_what_it_is() -> None:
+    for name, query in audit.audits().items():
         assert re.fullmatch(r"[a-z]+(-[a-z]+)*", name)
-        assert query.title and query.description.endswith(".") and ":since" in query.sql
-        assert isinstance(query.finding, bool)
+        assert query.title and query.description.endswith(".")
+        code = re.sub(r"--.*|'[^']*'", "", query.sql)
+        assert set(query.parameters) == set(re.findall(r":(\w+)", code)) == {"since"}
+        assert all(query.parameters.values())
+    groups = [query.group for query in audit.audits().values()]
+    assert [group for group, _ in itertools.groupby(groups)] == list(audit.GROUPS)
+
+
+def test_an_audit_is_added_by_adding_a_file(
+    place: projects.Place, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(audit.FOLDER, tmp_path / "audits")
+    (folder / "long-prompts.sql").write_text(
+        "-- title: Long prompts\n-- group: Work\n-- finding: no\n-- parameter since: from when on\n--\n-- One\n-- sentence.\n\n"
+        "-- Why it is so.\nSELECT prompt FROM prompts\n\nWHERE at >= :since AND length(prompt) > 5\n"
+    )
+    monkeypatch.setattr(audit, "FOLDER", folder)
+    audit.audits.cache_clear()
+    try:
+        store(place, event("UserPromptSubmit", prompt="a longer one"), event("UserPromptSubmit", prompt="short"))
+        assert audit.find("long-prompts").description == "One sentence."
+        assert json.loads(printed("audit", "long-prompts", "--json")) == [
+            {"project": place.project, "prompt": "a longer one"}
+        ]
+        assert "Long prompts: 1" in printed("audit")
+        assert "long-prompts" in metadata.for_databases(["any"])["databases"]["any"]["queries"]
+    finally:
+        audit.audits.cache_clear()

@@ -8,7 +8,7 @@ from contextlib import closing
 
 import pytest
 
-from sessionlog.archive import append, describe, read
+from sessionlog.archive import append, read
 from sessionlog.archive import place as projects
 from sessionlog.archive.event import normalise
 from sessionlog.ask import audit
@@ -42,7 +42,7 @@ def busy(place: projects.Place) -> Iterator[sqlite3.Connection]:
         yield connection
 
 
-def steps_for_each_event(connection: sqlite3.Connection, ask: str | describe.Query) -> float:
+def steps_for_each_event(connection: sqlite3.Connection, ask: str | audit.Audit) -> float:
     """How many instructions the question takes; it is given up when that is far too much."""
     taken = 0
 
@@ -64,5 +64,5 @@ def steps_for_each_event(connection: sqlite3.Connection, ask: str | describe.Que
 def test_no_question_goes_through_all_events_for_each_of_them(busy: sqlite3.Connection) -> None:
     views = [row["name"] for row in busy.execute("SELECT name FROM sqlite_master WHERE type = 'view'").fetchall()]
     taken = {view: steps_for_each_event(busy, f"SELECT * FROM {view}") for view in views}
-    taken |= {name: steps_for_each_event(busy, query) for name, query in describe.queries().items()}
+    taken |= {name: steps_for_each_event(busy, query) for name, query in audit.audits().items()}
     assert {name: steps for name, steps in taken.items() if steps > ENOUGH} == {}

@@ -10,13 +10,12 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from sessionlog.archive import place as projects
 from sessionlog.archive import spool
-from tests.cli.test_cli import failing, printed
+from tests.cli.test_cli import printed
 from tests.conftest import Hook
 from tests.helpers.recording import record
 from tests.record.test_hook import prompt, tool
@@ -78,10 +77,6 @@ def test_all_projects_together_by_time(hook: Hook, tmp_path: Path) -> None:
         (tmp_path / name).mkdir(exist_ok=True)
         hook(prompt(f"from {name}"), CLAUDE_PROJECT_DIR=str(tmp_path / name))
     assert [line.split()[-1] for line in printed("tail", "--all").splitlines()] == ["one", "two", "one"]
-
-
-def test_an_empty_archive_says_what_to_do(project: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    assert "sessionlog demo" in failing(monkeypatch, capsys, "tail")
 
 
 def test_follow_sees_what_the_hook_writes_and_ends_cleanly(hook: Hook, following: list[Following]) -> None:

@@ -17,6 +17,7 @@ from click.testing import CliRunner, Result
 
 from sessionlog.archive import place as projects
 from sessionlog.cli.main import COMMANDS, cli, main
+from sessionlog.cli.table import display_width
 from sessionlog.text import plain
 from sessionlog.transcripts import importer
 from tests.conftest import PAYLOAD_FILES, Hook
@@ -110,10 +111,74 @@ def test_an_exact_id_wins_over_longer_ones(hook: Hook) -> None:
 
 
 def test_an_empty_archive_says_what_to_do(project: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    for arguments in (["sessions"], ["show", "last"]):
-        message = failing(monkeypatch, capsys, *arguments)
-        assert message.startswith("Error: ") and "sessionlog" in message
-        assert "Traceback" not in message
+    message = failing(monkeypatch, capsys, "show", "last")
+    assert message.startswith("Error: nothing has been recorded") and "sessionlog install" in message
+
+
+@pytest.mark.parametrize("arguments", ["sessions", "search word", "tail", "stats", "stats --by tool"])
+def test_nothing_found_is_no_error(arguments: str, project: Path, hook: Hook, tmp_path: Path) -> None:
+    done = run(*arguments.split())
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert "sessionlog install" in done.stderr and "--all" not in done.stderr
+    hook(prompt("elsewhere"), CLAUDE_PROJECT_DIR=str(tmp_path))
+    assert "1 other project has records: add --all." in run(*arguments.split()).stderr
+
+
+@pytest.mark.parametrize("arguments", ["sessions", "search word", "tail"])
+def test_scripts_can_ask_for_an_error_where_nothing_is_found(arguments: str, place: projects.Place) -> None:
+    done = run(*arguments.split(), "--fail-if-none", "--json")
+    assert (done.exit_code, done.stderr) == (1, "")
+    assert done.stdout in ("[]\n", "")  # tail prints a line per event
+
+
+def test_a_negative_limit_is_a_usage_error(recorded: None) -> None:
+    for arguments in ("sessions -n -3", "search x -n -5", "tail -n -1", "search x -C -1"):
+        assert run(*arguments.split()).exit_code == 2
+
+
+def test_sessions_can_be_filtered(hook: Hook, place: projects.Place) -> None:
+    hook(prompt("find the bug", session_id="one"))
+    edit = {"file_path": "/p/cart.py", "old_string": "a", "new_string": "b"}
+    hook(tool(1, session_id="one", tool_name="Edit", tool_input=edit))
+    hook(prompt("write docs", session_id="two"))
+
+    def ids(*options: str) -> list[str]:
+        return [row["session_id"] for row in json.loads(printed("sessions", "--json", *options))]
+
+    assert ids() == ["two", "one"]
+    assert ids("--reverse") == ids("--sort", "title") == ["one", "two"]
+    assert ids("--tool", "Edit") == ids("--file", "*.py") == ids("--text", "BUG") == ["one"]
+    assert ids("--since", "1h", "--client", "claude-code") == ["two", "one"]
+    for nothing in (["--until", "1h"], ["--client", "codex"], ["--failed"], ["--branch", "x"], ["--cost", ">1"]):
+        assert ids(*nothing) == []
+    assert "No sessions match." in run("sessions", "--failed").stderr
+    assert run("sessions", "--cost", "much").exit_code == 2
+
+
+@pytest.mark.parametrize("columns", [50, 60, 80, 120, 250])
+def test_a_session_is_one_line_at_every_width(recorded: None, columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    lines = printed("sessions").splitlines()
+    assert len(lines) == 5 and max(map(display_width, lines)) <= columns
+
+
+def test_sessions_have_names(hook: Hook, place: projects.Place) -> None:
+    for name in ("a-first", "b-second", "c-third"):
+        hook(prompt(name, session_id=name))
+    for wanted, session_id in (
+        ("last", "c-third"),
+        ("last~1", "b-second"),
+        ("last~2", "a-first"),
+        ("today", "c-third"),
+    ):
+        assert f"session {session_id}" in printed("show", wanted)
+
+
+def test_what_is_mistyped_gets_a_suggestion(recorded: None, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    assert "did you mean sessions?" in run("sesions").stderr
+    assert "did you mean f0b8f9eb?" in failing(monkeypatch, capsys, "show", "f0b9f9eb")
+    assert "there is no last~9: 5 sessions" in failing(monkeypatch, capsys, "show", "last~9")
+    assert "there is no event e99999" in failing(monkeypatch, capsys, "show", "e99999")
 
 
 def test_a_newer_or_damaged_archive_is_explained(

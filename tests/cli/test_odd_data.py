@@ -8,8 +8,8 @@ from contextlib import closing
 import pytest
 from click.testing import CliRunner
 
-from sessionlog.archive import describe, read
 from sessionlog.archive import place as projects
+from sessionlog.archive import read
 from sessionlog.ask import audit
 from sessionlog.cli.main import cli
 from sessionlog.errors import SessionlogError
@@ -30,7 +30,7 @@ def test_no_view_and_no_question_breaks(place: projects.Place, seed: int) -> Non
         query = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'"
         for row in connection.execute(query).fetchall():
             connection.execute(f"SELECT * FROM {row['name']}").fetchall()
-        for query in describe.queries().values():
+        for query in audit.audits().values():
             for since in ("", "2026-11-16", "\0"):
                 audit.ask(connection, query, since)
 

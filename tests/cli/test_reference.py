@@ -47,7 +47,7 @@ def test_every_command_says_what_it_does_and_shows_how(name: str) -> None:
 
 @pytest.mark.parametrize("line", [line for name in COMMANDS for line in examples(name)])
 def test_every_example_can_be_typed(line: str) -> None:
-    called = re.findall(r"\bsessionlog ([^|<>)]+)", line)
+    called = re.findall(r"\bsessionlog ((?:'[^']*'|[^|<>)])+)", line)
     assert called, "the example does not show the command"
     for words in called:
         name, *arguments = shlex.split(words)

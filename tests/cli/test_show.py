@@ -14,10 +14,11 @@ from bench import corpus
 from sessionlog.agents.claude_code import tools
 from sessionlog.archive import place as projects
 from sessionlog.archive import read
+from sessionlog.errors import SessionlogError
 from sessionlog.session import call as calls
 from sessionlog.session import load
 from sessionlog.transcripts import importer
-from tests.cli.test_cli import failing, printed
+from tests.cli.test_cli import failing, printed, run
 from tests.conftest import FIXTURES
 from tests.helpers.recording import hostile_session, record
 from tests.record.test_hook import prompt, tool
@@ -185,6 +186,30 @@ def test_json_has_events_messages_and_tokens(transcribed: list[dict[str, Any]]) 
     assert [item["payload"] for item in shown["events"]] == [one for one in transcribed if one["session_id"] == SESSION]
     assert "I'll create the file." in [message["text"] for message in shown["messages"]]
     assert shown["usage"][0]["output_tokens"] == 600
+
+
+def test_json_has_every_key_once(transcribed: Any) -> None:
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        assert len({name for name, _ in pairs}) == len(pairs)
+        return dict(pairs)
+
+    shown = json.loads(printed("show", "f0b8", "--json"), object_pairs_hook=once)
+    assert shown["session"]["events"] == len(shown["events"])
+    assert shown["session"]["messages"] == len(shown["messages"])
+
+
+def test_json_of_a_moment_is_what_is_shown_of_it(place: projects.Place) -> None:
+    record(place, [tool(number) for number in range(60)])
+    shown = json.loads(printed("show", "e30", "-C", "2", "--json"))
+    assert [item["id"] for item in shown["events"]] == [28, 29, 30, 31, 32]
+
+
+def test_the_last_answer(transcribed: Any, place: projects.Place) -> None:
+    answer = printed("answer", "f0b8")
+    assert answer.strip() and answer.strip() in printed("show", "f0b8", "--full")
+    record(place, [{**tool(1), "session_id": "no-answer"}])
+    with pytest.raises(SessionlogError, match="no answer is recorded"):
+        run("answer", "no-answer")
 
 
 @pytest.mark.parametrize("wanted", ["e30", "#30"])

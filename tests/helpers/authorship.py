@@ -9,10 +9,10 @@ import os
 import random
 import subprocess
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from sessionlog.agents import translate
 from sessionlog.archive import append
 from sessionlog.archive.event import normalise
 from sessionlog.archive.place import Place
@@ -55,10 +55,7 @@ class World:
 
     def close(self) -> None:
         """No more events."""
-        with closing(self.connection):
-            for session_id in CODEX:
-                self.connection.execute("UPDATE sessions SET client = 'codex' WHERE session_id = ?", (session_id,))
-            self.connection.commit()
+        self.connection.close()
 
     # --- the clock, git, the hook ---------------------------------------------------------------------------------
 
@@ -88,7 +85,10 @@ class World:
     def record(self, name: str, session_id: str, **payload: Any) -> None:
         """What a hook would record now."""
         event = {"session_id": session_id, "hook_event_name": name, "cwd": str(self.folder), **payload}
-        append.append(self.connection, normalise(event, at_ms=self.at_ms, via="test"), self.at_ms)
+        translated = translate.translate("codex", event, None) if session_id in CODEX else None
+        envelope = translated.envelope if translated else None
+        record = normalise(event, at_ms=self.at_ms, via="test", envelope=envelope)
+        append.append(self.connection, record, self.at_ms)
 
     def call(self, session_id: str, tool: str, inputs: dict[str, Any], response: Any) -> None:
         """A tool call that succeeded."""

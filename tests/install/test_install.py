@@ -114,7 +114,7 @@ def test_without_a_terminal_it_wants_yes(home: Path) -> None:
     assert not user_file(home).exists()
 
 
-@pytest.mark.parametrize(("answer", "written"), [("y", True), ("", True), ("n", False)])
+@pytest.mark.parametrize(("answer", "written"), [("y", True), ("", False), ("n", False)])
 def test_on_a_terminal_it_asks_in_colour(home: Path, answer: str, written: bool) -> None:
     pty = pytest.importorskip("pty")
     ours, theirs = pty.openpty()

@@ -20,7 +20,8 @@ from click.testing import CliRunner, Result
 
 from sessionlog.archive import append, migrate, read, spool
 from sessionlog.archive import place as projects
-from sessionlog.archive.event import INPUT_TEXTS, PAYLOAD_TEXTS, normalise, rebuild
+from sessionlog.archive.event import INPUT_TEXTS, PAYLOAD_TEXTS, normalise
+from sessionlog.archive.rebuild import payload as rebuild
 from sessionlog.ask.search import index
 from sessionlog.cli.main import cli
 from sessionlog.errors import SessionlogError

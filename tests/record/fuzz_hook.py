@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from sessionlog.archive import event
+from sessionlog.archive import event, rebuild
 from sessionlog.archive import place as projects
 from sessionlog.record import hook
 from sessionlog.redact import rules as redact
@@ -118,7 +118,7 @@ class Bench:
             return
         self.stored += 1
         self.seen.add(text)
-        assert json.dumps(event.rebuild(row), sort_keys=True) == text, "not the same payload"
+        assert json.dumps(rebuild.payload(row), sort_keys=True) == text, "not the same payload"
 
     def _is_kept(self, data: bytes) -> None:
         if not data.strip():

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from sessionlog.archive import event
 from sessionlog.archive import place as projects
+from sessionlog.archive import rebuild
 from sessionlog.install.commands import hook_command
 from tests.conftest import HANDLERS, PAYLOAD_FILES, PYTHON, ROOT, Hook, rejected, rows
 from tests.helpers.payloads import FLAT, NESTED
@@ -43,7 +43,7 @@ def test_every_fixture_and_example_is_recorded_and_can_be_rebuilt(hook: Hook, pl
     for payload in payloads:
         assert hook(payload).returncode == 0
     stored = rows(place)
-    assert [event.rebuild(row) for row in stored] == payloads
+    assert [rebuild.payload(row) for row in stored] == payloads
     assert not rejected(Path(os.environ["HOME"]))
 
 
@@ -126,20 +126,20 @@ KEPT_INPUTS: dict[str, Any] = {
 def test_odd_events_are_stored_exactly(hook: Hook, place: projects.Place, name: str) -> None:
     payload = KEPT_INPUTS[name]
     assert hook(json.dumps(payload).encode()).returncode == 0
-    assert [event.rebuild(row) for row in rows(place)] == [payload]
+    assert [rebuild.payload(row) for row in rows(place)] == [payload]
 
 
 def test_bytes_that_are_not_utf8_come_back_as_they_were(hook: Hook, place: projects.Place) -> None:
     assert hook(b'{"session_id":"s1","hook_event_name":"X","prompt":"caf\xe9 \xff"}').returncode == 0
     (row,) = rows(place)
     assert row["prompt"].startswith("caf")
-    assert event.rebuild(row)["prompt"].encode("utf-8", "surrogateescape") == b"caf\xe9 \xff"
+    assert rebuild.payload(row)["prompt"].encode("utf-8", "surrogateescape") == b"caf\xe9 \xff"
 
 
 def test_a_payload_of_20_mb_is_stored_whole(hook: Hook, place: projects.Place) -> None:
     payload = tool(1, tool_response={"stdout": "数据 data\n" * 1_500_000})
     assert hook(payload).returncode == 0
-    assert event.rebuild(rows(place)[0]) == payload
+    assert rebuild.payload(rows(place)[0]) == payload
 
 
 # --- the same event twice -------------------------------------------------------------------------------------------
@@ -173,7 +173,7 @@ def test_registered_as_plugin_and_in_settings_each_event_is_stored_once(hook: Ho
 
     for payload in payloads:
         both(payload)
-    assert [event.rebuild(row) for row in rows(place)] == payloads
+    assert [rebuild.payload(row) for row in rows(place)] == payloads
 
 
 def test_the_same_tool_call_with_other_content_is_another_event(hook: Hook, place: projects.Place) -> None:

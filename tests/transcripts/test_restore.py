@@ -10,11 +10,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from sessionlog.archive.place import Place
 from sessionlog.cli import audit, import_, restore
 from sessionlog.errors import SessionlogError
+from sessionlog.maintain import merge
 from sessionlog.transcripts import importer
 from tests.conftest import rows
 from tests.helpers import transcript_files as made
+from tests.helpers.archives import event, store
 from tests.helpers.transcript_files import archived, line, shop, transcript
 
 SECRETS = {
@@ -66,11 +69,61 @@ def test_another_file_is_never_overwritten(home: Path) -> None:
     assert path.read_bytes() == b"somebody's own\n"
 
 
-def test_a_session_without_a_transcript_says_so(home: Path) -> None:
-    transcript(home, line("one"), line("of another file", session_id="other"))
-    importer.run()
+def test_a_session_without_a_transcript_says_so(home: Path, place: Place) -> None:
+    store(place, event("UserPromptSubmit", "other", prompt="hello"))
     with pytest.raises(SessionlogError, match="no transcript of session other"):
         run(restore, "other", "--all")
+
+
+def test_a_session_whose_lines_are_in_another_file_comes_back_with_that_file(home: Path) -> None:
+    path = transcript(home, line("one"), line("of another session", session_id="other"))
+    importer.run()
+    before = path.read_bytes()
+    path.unlink()
+    run(restore, "other", "--all")
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("way", ["an older backup", "a merge", "shrunk"])
+def test_the_fullest_version_comes_back_and_never_a_shorter_one(
+    home: Path, tmp_path: Path, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [line(f"number {number}") for number in range(4)]
+    older = tmp_path / "projects" / "-home-dev-shop" / "s.jsonl"
+    older.parent.mkdir(parents=True)
+    older.write_bytes(b"".join(lines[:2]))
+    path = transcript(home, *lines)
+    if way == "a merge":
+        monkeypatch.setenv("SESSIONLOG_HOME", str(tmp_path / "other"))
+        importer.run([str(older)])
+        theirs = shop().db
+        monkeypatch.delenv("SESSIONLOG_HOME")
+        importer.run()
+        merge.run(shop(), [theirs])
+    else:
+        importer.run()
+        if way == "shrunk":
+            path.write_bytes(b"".join(lines[:2]))
+        importer.run([str(older)] if way == "an older backup" else ())
+    path.unlink()
+    shown = run(restore, "s", "--all").output
+    assert path.read_bytes() == b"".join(lines)
+    assert "versions" not in shown
+
+
+def test_versions_that_went_apart_are_named_and_can_all_be_had(home: Path, tmp_path: Path) -> None:
+    first, left, right = line("first"), [line("left"), line("left again")], line("right")
+    path = transcript(home, first, *left)
+    importer.run()
+    path.write_bytes(first + right)
+    importer.run()
+    path.unlink()
+    result = CliRunner().invoke(restore.command, ["s", "--all"], catch_exceptions=False)
+    assert path.read_bytes() == first + b"".join(left)
+    assert "Other archived versions have 1 line that this one has not" in result.output
+    run(restore, "s", "--all", "--versions", "--to", str(tmp_path))
+    assert (tmp_path / "-home-dev-shop" / "s.jsonl").read_bytes() == first + b"".join(left)
+    assert (tmp_path / "-home-dev-shop" / "s.jsonl.2").read_bytes() == first + right
 
 
 def test_secrets_are_nowhere_in_the_archive_and_the_rest_of_the_line_is_as_it_was(home: Path) -> None:
@@ -166,5 +219,5 @@ def test_audit_tells_of_gaps(home: Path) -> None:
     assert ("only in the transcript", "toolu_0051_1") in gaps
     assert ("changed after it was archived", None) in gaps
     assert f"session {made.SESSION}" in run(audit, "gaps", "--all").output
-    with pytest.raises(SessionlogError, match="no question 'nonsense'"):
+    with pytest.raises(SessionlogError, match="no audit 'nonsense'"):
         run(audit, "nonsense", "--all")

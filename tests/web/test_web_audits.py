@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from sessionlog.archive import describe
 from sessionlog.archive import place as projects
 from sessionlog.archive.place import Place
+from sessionlog.ask import audit
 from tests.helpers.archives import bash, event, store
 from tests.web.browsing import Open, Serve, urlopen
 
@@ -34,7 +34,7 @@ def address(place: Place, tmp_path: Path, serve: Serve) -> str:
 
 def test_a_question_is_asked_and_its_rows_lead_to_their_moments(address: str, place: Place, visit: Open) -> None:
     page = visit(f"{address}-/audits")
-    expect(page.locator("[data-count]")).to_have_count(len(describe.queries()))
+    expect(page.locator("[data-count]")).to_have_count(len(audit.audits()))
     page.locator("[data-count=dangerous-commands].bad").wait_for()
     expect(page.locator("[data-count=dangerous-commands]")).to_have_text("3")
     expect(page.locator("[data-count=secrets].good")).to_have_text("0")
@@ -76,6 +76,6 @@ def test_csv_and_json_hold_all_rows(address: str, place: Place) -> None:
 
 
 def test_every_question_has_a_page(address: str) -> None:
-    for name in describe.queries():
+    for name in audit.audits():
         with urlopen(f"{address}-/audits/{name}") as response:
-            assert describe.queries()[name].title.split(",")[0] in response.read().decode()
+            assert audit.audits()[name].title.split(",")[0] in response.read().decode()

@@ -13,8 +13,8 @@ from urllib.parse import quote, urldefrag, urljoin, urlsplit
 
 import pytest
 
-from sessionlog.archive import describe
 from sessionlog.archive import place as projects
+from sessionlog.ask import audit
 from tests.conftest import thorough
 from tests.helpers import odd_archive
 from tests.web.browsing import Open, Serve, urlopen
@@ -49,7 +49,7 @@ def starts(place: projects.Place) -> list[str]:
         *(f"/-/session/{place.name}/{quote(name, safe='')}" for name in sessions),
         *(f"/{place.name}/{table.decode()}" for (table,) in tables),
         *(f"/-/search?q={quote(text)}" for text in ("x", "数", "%_", "a\0b", "y" * 500)),
-        *(f"/-/audits/{name}" for name in describe.queries()),
+        *(f"/-/audits/{name}" for name in audit.audits()),
         *(f"/-/sessions/{place.name}?{quote(name)}=x" for name in ("tool", "model", "branch", "since", "sort", "q")),
     ]
 

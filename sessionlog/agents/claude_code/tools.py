@@ -10,6 +10,7 @@ ACTIONS = {
     "Edit": "edit",
     "MultiEdit": "edit",
     "NotebookEdit": "edit",
+    "apply_patch": "edit",  # of other agents, if it changes several files
     "Write": "write",
     "Read": "read",
     "Grep": "read",

@@ -30,6 +30,7 @@ ALTER TABLE sessions RENAME COLUMN source TO start_reason;
 ALTER TABLE sessions RENAME COLUMN chain TO head_hash;
 ALTER TABLE sessions RENAME COLUMN last_event TO last_event_id;
 ALTER TABLE sessions ADD COLUMN client TEXT NOT NULL DEFAULT 'claude-code';
+ALTER TABLE transcripts ADD COLUMN client TEXT NOT NULL DEFAULT 'claude-code';
 ALTER TABLE chain_notes ADD COLUMN format_1_until INTEGER;
 
 ALTER TABLE messages RENAME TO transcript_parts;
@@ -38,12 +39,12 @@ ALTER TABLE agents RENAME TO subagent_facts;
 DELETE FROM sqlite_stat1 WHERE tbl IN ('messages', 'api_messages', 'agents');
 
 ALTER TABLE events ADD COLUMN action TEXT GENERATED ALWAYS AS (CASE
-        WHEN tool_name IN ('Bash', 'PowerShell', 'bash', 'shell', 'exec_command', 'run_shell_command') THEN 'run'
-        WHEN tool_name IN ('Edit', 'MultiEdit', 'NotebookEdit', 'apply_patch', 'edit', 'replace') THEN 'edit'
-        WHEN tool_name IN ('Write', 'write', 'write_file') THEN 'write'
-        WHEN tool_name IN ('Read', 'Grep', 'Glob', 'LS', 'read', 'read_file') THEN 'read'
-        WHEN tool_name IN ('WebFetch', 'WebSearch', 'webfetch', 'web_fetch', 'google_web_search') THEN 'fetch'
-        WHEN tool_name IN ('Agent', 'Task', 'agent', 'task', 'invoke_agent') THEN 'agent'
+        WHEN tool_name IN ('Bash', 'PowerShell') THEN 'run'
+        WHEN tool_name IN ('Edit', 'MultiEdit', 'NotebookEdit', 'apply_patch') THEN 'edit'
+        WHEN tool_name = 'Write' THEN 'write'
+        WHEN tool_name IN ('Read', 'Grep', 'Glob', 'LS') THEN 'read'
+        WHEN tool_name IN ('WebFetch', 'WebSearch') THEN 'fetch'
+        WHEN tool_name IN ('Agent', 'Task') THEN 'agent'
         WHEN tool_name IN ('AskUserQuestion', 'ExitPlanMode') THEN 'ask'
     END) VIRTUAL;
 ALTER TABLE events ADD COLUMN outcome TEXT GENERATED ALWAYS AS (CASE event
@@ -53,12 +54,12 @@ ALTER TABLE events ADD COLUMN outcome TEXT GENERATED ALWAYS AS (CASE event
         WHEN 'PermissionDenied' THEN 'denied'
     END) VIRTUAL;
 ALTER TABLE transcript_parts ADD COLUMN action TEXT GENERATED ALWAYS AS (CASE
-        WHEN tool_name IN ('Bash', 'PowerShell', 'bash', 'shell', 'exec_command', 'run_shell_command') THEN 'run'
-        WHEN tool_name IN ('Edit', 'MultiEdit', 'NotebookEdit', 'apply_patch', 'edit', 'replace') THEN 'edit'
-        WHEN tool_name IN ('Write', 'write', 'write_file') THEN 'write'
-        WHEN tool_name IN ('Read', 'Grep', 'Glob', 'LS', 'read', 'read_file') THEN 'read'
-        WHEN tool_name IN ('WebFetch', 'WebSearch', 'webfetch', 'web_fetch', 'google_web_search') THEN 'fetch'
-        WHEN tool_name IN ('Agent', 'Task', 'agent', 'task', 'invoke_agent') THEN 'agent'
+        WHEN tool_name IN ('Bash', 'PowerShell') THEN 'run'
+        WHEN tool_name IN ('Edit', 'MultiEdit', 'NotebookEdit', 'apply_patch') THEN 'edit'
+        WHEN tool_name = 'Write' THEN 'write'
+        WHEN tool_name IN ('Read', 'Grep', 'Glob', 'LS') THEN 'read'
+        WHEN tool_name IN ('WebFetch', 'WebSearch') THEN 'fetch'
+        WHEN tool_name IN ('Agent', 'Task') THEN 'agent'
         WHEN tool_name IN ('AskUserQuestion', 'ExitPlanMode') THEN 'ask'
     END) VIRTUAL;
 ALTER TABLE transcript_parts ADD COLUMN outcome TEXT GENERATED ALWAYS AS (CASE
@@ -66,13 +67,13 @@ ALTER TABLE transcript_parts ADD COLUMN outcome TEXT GENERATED ALWAYS AS (CASE
         WHEN kind = 'api_error' AND type = 'assistant' THEN 'failed'
     END) VIRTUAL;
 
--- `action` also knows the tools of other agents. Count their edits, as the trigger now does.
+-- `action` also knows apply_patch. Count its edits, as the trigger now does.
 UPDATE sessions SET edits = sessions.edits + other.edits
 FROM (
     SELECT session_id, count(*) AS edits
     FROM events
     WHERE event = 'PostToolUse' AND action IN ('edit', 'write')
-        AND tool_name NOT IN ('Edit', 'MultiEdit', 'NotebookEdit', 'Write')
+        AND tool_name = 'apply_patch'
     GROUP BY session_id
 ) AS other
 WHERE other.session_id = sessions.session_id;

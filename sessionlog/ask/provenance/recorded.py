@@ -17,7 +17,7 @@ Row = dict[str, Any]
 
 # Of one file, the newest.
 MOST_EDITS = 20_000
-# Of the patches of other agents, whose rows do not name their files.
+# Of the patches of other agents, whose rows do not name all of their files.
 MOST_PATCHES = 5_000
 # Among which other working copies are looked for.
 MOST_PATHS = 20_000
@@ -109,18 +109,21 @@ def _of_events(connection: sqlite3.Connection, names: Names) -> Iterator[Edit]:
         "ORDER BY id DESC LIMIT ?",
         (*paths, MOST_EDITS),
     )
+    seen = set()
     for row in rows:
+        seen.add(row["id"])
         yield from _edits(row, "e", _inputs(row), row["cwd"], names)
     base = {os.path.basename(path) for path in paths}
-    # The unary plus keeps SQLite on the index of sessions: all edits of the archive are many more.
+    # Patches of several files, whose rows name the first. The unary plus keeps SQLite on the index of sessions: all
+    # edits of the archive are many more.
     patches = connection.execute(
         f"SELECT {_COLUMNS}, {_INPUT} FROM events WHERE session_id IN "
         "(SELECT session_id FROM sessions WHERE client <> 'claude-code') "
-        "AND +event = 'PostToolUse' AND +action = 'edit' AND file_path IS NULL ORDER BY id DESC LIMIT ?",
+        "AND +event = 'PostToolUse' AND tool_name = 'apply_patch' ORDER BY id DESC LIMIT ?",
         (MOST_PATCHES,),
     )
     for row in patches:
-        if any(name in (row["command"] or row["tool_input"] or "") for name in base):
+        if row["id"] not in seen and any(name in (row["command"] or row["tool_input"] or "") for name in base):
             yield from _edits(row, "e", _inputs(row), row["cwd"], names)
 
 

@@ -17,7 +17,7 @@ STEPS = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 60_000, 12
 # What a list of sessions shows as the archive has it.
 SESSION = (
     *("started_at", "last_at", "ended_at", "events", "prompts", "tool_calls", "edits", "failures", "compactions"),
-    *("model", "title", "git_branch", "messages"),
+    *("model", "title", "git_branch", "messages", "client"),
 )
 # How the longest text of a list is cut.
 HEAD = 400
@@ -47,7 +47,7 @@ CREATE TABLE sessions (
     started_at TEXT NOT NULL, last_at TEXT NOT NULL, ended_at TEXT, events INTEGER NOT NULL,
     prompts INTEGER NOT NULL, tool_calls INTEGER NOT NULL, edits INTEGER NOT NULL, failures INTEGER NOT NULL,
     compactions INTEGER NOT NULL, model TEXT, title TEXT, git_branch TEXT, messages INTEGER NOT NULL,
-    seconds INTEGER NOT NULL, first_prompt TEXT, tokens INTEGER NOT NULL DEFAULT 0, cost_usd REAL
+    client TEXT NOT NULL, seconds INTEGER NOT NULL, first_prompt TEXT, tokens INTEGER NOT NULL DEFAULT 0, cost_usd REAL
 ) STRICT;
 CREATE TABLE spans (
     session INTEGER NOT NULL, quarter INTEGER NOT NULL,
@@ -175,7 +175,7 @@ SELECT
     iif(events, sessions.failures, coalesce(facts.failures, 0)) AS failures,
     coalesce(facts.compactions, 0) AS compactions,
     model, substr(coalesce(facts.custom_title, facts.ai_title, facts.summary), 1, {HEAD}) AS title, facts.git_branch,
-    coalesce(facts.messages, 0) AS messages
+    coalesce(facts.messages, 0) AS messages, client
 FROM archive.sessions AS sessions
 LEFT JOIN archive.session_facts AS facts ON facts.session_id = sessions.session_id
 """

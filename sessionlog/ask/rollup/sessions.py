@@ -20,7 +20,8 @@ Row = dict[str, Any]
 class Filters(NamedTuple):
     """What a session must be to be listed."""
 
-    since: str = ""  # the first and the last day, on this machine's clock
+    # The first and the last day on this machine's clock, or moments as the archive writes them.
+    since: str = ""
     until: str = ""
     tool: str = ""
     file: str = ""
@@ -28,6 +29,8 @@ class Filters(NamedTuple):
     model: str = ""
     text: str = ""
     failed: bool = False
+    client: str = ""
+    cost: tuple[str, float] | None = None  # a comparison, such as (">", 1.0)
 
 
 class Order(NamedTuple):
@@ -116,7 +119,7 @@ def _condition(filters: Filters) -> tuple[str, Row]:
     """As SQL, what the filters ask for."""
     parts, values = ["1"], Row()
     if filters.since or filters.until:
-        begin, end = _midnight(filters.since or "1970-01-02"), _midnight(filters.until or "9000-01-01", 1)
+        begin, end = _moment(filters.since or "1970-01-02"), _moment(filters.until or "9000-01-01", 1)
         parts.append(
             "((started_at >= :begin AND started_at < :end) OR EXISTS ("
             "SELECT 1 FROM spans WHERE session = number AND quarter >= :first AND quarter < :last))"
@@ -133,10 +136,16 @@ def _condition(filters: Filters) -> tuple[str, Row]:
             + ("path GLOB :file OR path GLOB '*/' || :file))" if is_pattern else "instr(lower(path), lower(:file))))")
         )
         values["file"] = filters.file
-    for column, wanted in (("git_branch", filters.branch), ("model", filters.model)):
+    for column, wanted in (("git_branch", filters.branch), ("client", filters.client)):
         if wanted:
             parts.append(f"{column} = :{column}")
             values[column] = wanted
+    if filters.model:
+        parts.append("instr(lower(model), lower(:model))")
+        values["model"] = filters.model
+    if filters.cost:
+        comparison, values["cost"] = filters.cost
+        parts.append(f"cost_usd {COMPARISONS[comparison]} :cost")
     if filters.text:
         parts.append(
             "(instr(lower(coalesce(title, '')), lower(:text)) OR instr(lower(coalesce(first_prompt, '')), lower(:text))"
@@ -148,8 +157,14 @@ def _condition(filters: Filters) -> tuple[str, Row]:
     return " AND ".join(parts), values
 
 
-def _midnight(day: str, days: int = 0) -> datetime:
+COMPARISONS = {sign: sign for sign in (">", ">=", "<", "<=", "=")}
+
+
+def _moment(day: str, days: int = 0) -> datetime:
+    """A moment as it is; of a day its beginning, so many days later."""
     try:
+        if len(day) > len("2026-11-16"):
+            return times.moment(day).astimezone()
         return datetime.combine(date.fromisoformat(day) + timedelta(days=days), time.min).astimezone()
     except (ValueError, OverflowError):
         raise SessionlogError(f"{day!r} is no day; write it as 2026-11-16") from None

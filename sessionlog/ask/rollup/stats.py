@@ -16,6 +16,10 @@ Row = dict[str, Any]
 
 _LOCAL = f"quarter * {QUARTER}, 'unixepoch', 'localtime'"
 _DAY = f"iif(quarter, date({_LOCAL}), '')"
+# A week is named by its Monday.
+_WEEK = f"iif(quarter, date({_LOCAL}, 'weekday 0', '-6 days'), '')"
+_MONTH = f"iif(quarter, strftime('%Y-%m', {_LOCAL}), '')"
+_OF_SESSION = "(SELECT ifnull({column}, '') FROM main.sessions AS own WHERE own.number = session)"
 # 0 is Sunday.
 _HOUR = f"iif(quarter, strftime('%w %H', {_LOCAL}), '')"
 _ALL = "''"
@@ -106,9 +110,33 @@ class Counted:
 
 
 def by_day(counted: Counted) -> list[Row]:
-    """One row a day of this machine's clock, oldest first."""
-    rows = _gathered(counted, *(query.format(key=_DAY) for query in (_ACTIVITY, _FILES, _USAGE)))
-    return [_shaped("day", key, row, *ACTIVITY, *USAGE) for key, row in sorted(rows.items())]
+    """One row per day of this machine's clock, oldest first."""
+    return _by(counted, "day", _DAY)
+
+
+def by_week(counted: Counted) -> list[Row]:
+    """One row per week, named by its Monday, oldest first."""
+    return _by(counted, "week", _WEEK)
+
+
+def by_month(counted: Counted) -> list[Row]:
+    """One row per month, oldest first."""
+    return _by(counted, "month", _MONTH)
+
+
+def by_branch(counted: Counted) -> list[Row]:
+    """One row per git branch, the busiest first."""
+    return sorted(_by(counted, "branch", _OF_SESSION.format(column="git_branch")), key=lambda row: -row["tools"])
+
+
+def by_client(counted: Counted) -> list[Row]:
+    """One row per agent, the busiest first."""
+    return sorted(_by(counted, "client", _OF_SESSION.format(column="client")), key=lambda row: -row["tools"])
+
+
+def _by(counted: Counted, name: str, key: str) -> list[Row]:
+    rows = _gathered(counted, *(query.format(key=key) for query in (_ACTIVITY, _FILES, _USAGE)))
+    return [_shaped(name, value, row, *ACTIVITY, *USAGE) for value, row in sorted(rows.items())]
 
 
 def by_project(counted: Counted) -> list[Row]:
@@ -157,6 +185,10 @@ def ever(counted: Counted) -> Row:
 
 BY: dict[str, Callable[[Counted], list[Row]]] = {
     "day": by_day,
+    "week": by_week,
+    "month": by_month,
+    "branch": by_branch,
+    "client": by_client,
     "model": by_model,
     "project": by_project,
     "tool": by_tool,

@@ -12,6 +12,7 @@ from sessionlog.archive import append, counters, files, migrate, read, readonly,
 from sessionlog.archive import place as projects
 from sessionlog.archive.place import Place
 from sessionlog.install.doctor.result import Result, short
+from sessionlog.redact import remembered
 from sessionlog.redact.rules import Rules
 from sessionlog.system.files import open_own
 from sessionlog.text.plain import counted, size
@@ -101,6 +102,10 @@ def redaction() -> Iterator[Result]:
     else:
         file = short(f"{projects.home_folder()}/config.json")
         yield Result("redaction", "note", "off: secrets are stored as they come", f"It is turned off in {file}.")
+    memory, _ = remembered.load(projects.home_folder())
+    if memory["values"] or memory["patterns"]:
+        text = f"{counted(len(memory['values']), 'value')} and {counted(len(memory['patterns']), 'pattern')} stay out"
+        yield Result("redaction", "ok", text, "`sessionlog redact --remembered` lists them, --forget NAME lifts one.")
 
 
 def _schema(connection: sqlite3.Connection, place: Place) -> Iterator[Result]:

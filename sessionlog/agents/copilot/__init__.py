@@ -1,0 +1,1 @@
+"""GitHub Copilot CLI: its events, its settings, its transcripts."""

@@ -1,0 +1,1 @@
+"""Gemini CLI: its events, its settings, its transcripts."""

@@ -1,0 +1,1 @@
+"""opencode: its events, its settings, its transcripts."""

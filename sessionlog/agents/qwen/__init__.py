@@ -1,0 +1,1 @@
+"""Qwen Code: its events, its settings, its transcripts."""

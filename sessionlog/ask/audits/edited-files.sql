@@ -1,0 +1,41 @@
+-- title: Most edited files
+-- group: Work
+-- finding: no
+-- parameter since: only what happened at this time or later; empty means everything
+--
+-- Files by how often tools changed them; a file that is edited again and again is where things go wrong.
+
+WITH changed AS (
+    SELECT session_id, at, tool_name, action, file_path
+    FROM events
+    WHERE event = 'PostToolUse' AND action IN ('edit', 'write') AND tool_name <> 'NotebookEdit' AND at >= :since
+        AND id >= iif(:since = '', 0, (
+            SELECT min(id) FROM events
+            WHERE session_id IN (SELECT session_id FROM sessions WHERE last_at >= :since) AND at >= :since
+        ))
+    UNION ALL
+    SELECT session_id, at, tool_name, action, iif(json_valid(tool_input), json_extract(tool_input, '$.notebook_path'), NULL)
+    FROM events
+    WHERE event = 'PostToolUse' AND tool_name = 'NotebookEdit' AND at >= :since
+    UNION ALL
+    -- Sessions that no hook saw.
+    SELECT transcript_parts.session_id, at, tool_name, action,
+        CASE
+            WHEN json_valid(text) THEN json_extract(text, '$.file_path')
+            WHEN instr(text, '"file_path":"') THEN substr(
+                substr(text, instr(text, '"file_path":"') + 13), 1,
+                instr(substr(text, instr(text, '"file_path":"') + 13) || '"', '"') - 1
+            )
+        END
+    FROM sessions CROSS JOIN transcript_parts ON transcript_parts.session_id = sessions.session_id
+    WHERE sessions.events = 0 AND kind = 'tool_use' AND action IN ('edit', 'write')
+        AND coalesce(at, '') >= :since
+)
+SELECT
+    file_path, count(*) AS changes, sum(action = 'write') AS writes, count(DISTINCT session_id) AS sessions,
+    min(at) AS first_at, max(at) AS last_at
+FROM changed
+WHERE file_path IS NOT NULL
+GROUP BY file_path
+ORDER BY changes DESC, last_at DESC
+LIMIT 200

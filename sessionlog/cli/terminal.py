@@ -1,0 +1,74 @@
+"""What the terminal can show: colours, characters, its width, and the pager."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterable
+
+import click
+
+
+def wants_colour() -> bool | None:
+    """What the environment asks for: NO_COLOR, TERM=dumb and CLICOLOR_FORCE; None leaves it to the output."""
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return False
+    return True if os.environ.get("CLICOLOR_FORCE", "0") not in ("", "0") else None
+
+
+def is_interactive() -> bool:
+    """Whether a person sits at a terminal that can be drawn on."""
+    return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+
+
+def accept_every_character() -> None:
+    """In a locale that is not UTF-8, show what it cannot write as ? on a terminal and as \\u2026 elsewhere."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace" if stream.isatty() else "backslashreplace")
+
+
+def writes_unicode() -> bool:
+    """Whether stdout can write every character."""
+    return (sys.stdout.encoding or "ascii").lower().replace("-", "") in ("utf8", "utf16", "utf32")
+
+
+def width() -> int:
+    """How many columns there are; 120 where nobody looks."""
+    return shutil.get_terminal_size((120, 24)).columns
+
+
+def print_line(line: str) -> None:
+    """Print a line, cut to the width of the terminal; where no terminal is, all of it."""
+    if sys.stdout.isatty():
+        from wcwidth import clip  # it leaves colours alone, and knows that 组 takes two columns
+
+        shown = clip(line, 0, width())
+        line = shown if shown == line else clip(line, 0, width() - 1) + "…"
+    click.echo(line)
+
+
+def print_parts(parts: list[str], between: str = " · ") -> None:
+    """Print parts one after the other, on as many lines as the terminal needs."""
+    from wcwidth import width as columns
+
+    line = ""
+    for part in parts:
+        if line and columns(line) + len(between) + columns(part) > width():
+            click.echo(line)
+            line = f"  {part}"
+        else:
+            line = f"{line}{between}{part}" if line else part
+    click.echo(line)
+
+
+def page(lines: Iterable[str]) -> None:
+    """Through the pager on a terminal; else line by line, as they come."""
+    if not sys.stdout.isatty():
+        for line in lines:
+            click.echo(line)
+        return
+    # As git does: colours, and no pager for what fits the screen. With its hyphen, because click looks for "-…R…".
+    os.environ.setdefault("LESS", "-FRX")
+    click.echo_via_pager((f"{line}\n" for line in lines), color=wants_colour())

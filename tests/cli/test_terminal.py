@@ -1,0 +1,97 @@
+"""What a person sees in a terminal: colours, the pager, widths, characters, questions and Ctrl+C."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from sessionlog.archive.place import Place
+from sessionlog.cli.table import display_width
+from tests.conftest import PAYLOAD_FILES
+from tests.helpers.recording import record
+from tests.record.test_hook import prompt
+
+terminal = pytest.importorskip("tests.helpers.terminal", reason="needs a POSIX terminal", exc_type=ImportError)
+
+RED, ESCAPE = "\x1b[31m", "\x1b["
+WIDTHS = (50, 60, 80, 120, 250)
+
+
+@pytest.fixture
+def recorded(place: Place) -> Place:
+    record(place, [json.loads(path.read_bytes()) for path in PAYLOAD_FILES])
+    return place
+
+
+@pytest.mark.parametrize(
+    "command", ["sessions", "show f0b8", "search hello", "tail", "stats --since 2020-01-01", "audit"]
+)
+def test_colours_as_the_environment_asks(recorded: Place, command: str) -> None:
+    words = command.split()
+    assert ESCAPE in terminal.in_terminal(*words).text
+    for environment in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+        assert "\x1b[3" not in terminal.in_terminal(*words, **environment).text
+    piped = [terminal.SESSIONLOG, *words]
+    assert b"\x1b" not in subprocess.run(piped, capture_output=True, check=True).stdout
+    forced = subprocess.run(piped, capture_output=True, check=True, env={**os.environ, "CLICOLOR_FORCE": "1"}).stdout
+    assert ESCAPE.encode() in forced
+
+
+@pytest.mark.skipif(not shutil.which("less"), reason="no less here")
+def test_show_is_in_colour_through_less_and_its_options_stay_the_users(recorded: Place) -> None:
+    assert RED in terminal.in_terminal("show", "f0b8", PAGER="less", columns=120).text
+    assert RED not in terminal.in_terminal("show", "f0b8", PAGER="less", LESS="-FX", columns=120).text
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+@pytest.mark.parametrize("command", ["sessions --all", "tail --all", "stats --since 2020-01-01", "search 组件 --all"])
+def test_no_line_is_wider_than_the_terminal(recorded: Place, command: str, columns: int) -> None:
+    seen = terminal.in_terminal(*command.split(), columns=columns)
+    assert seen.code == 0
+    lines = [re.sub(r"\x1b\[[\d;]*m", "", line) for line in seen.text.replace("\r", "").split("\n")]
+    assert max(map(display_width, lines)) <= columns, [line for line in lines if display_width(line) > columns]
+
+
+@pytest.mark.parametrize(
+    "command", ["sessions", "show f0b8", "search 组件", "tail", "audit", "stats --since 2020-01-01"]
+)
+def test_any_locale_will_do(recorded: Place, command: str) -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": "iso-8859-1", "PYTHONUTF8": "0"}
+    words = [terminal.SESSIONLOG, *command.split()]
+    done = subprocess.run(words, env=environment, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    done = subprocess.run([*words, "--json"], env=environment, capture_output=True, check=False)
+    first, _, rest = done.stdout.decode("ascii").partition("\n")
+    json.loads(first if command == "tail" else first + rest)
+
+
+def test_enter_alone_removes_nothing(recorded: Place) -> None:
+    seen = terminal.in_terminal("prune", "--session", "f0b8", keys="\n")
+    assert seen.code == 1 and "[y/N]" in seen.text and "Nothing was changed." in seen.text
+    assert terminal.in_terminal("show", "f0b8", PAGER="cat").code == 0
+
+
+def test_ctrl_c_ends_with_130_and_without_a_word(recorded: Place) -> None:
+    endless = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+    for words, shown in (
+        (["sql", endless], ""),
+        (["prune", "--session", "f0b8"], "[y/N]"),
+        (["browse", "--no-open"], "http"),
+    ):
+        running = terminal.Terminal(terminal.SESSIONLOG, *words)
+        running.wait_for(shown) if shown else subprocess.run(["sleep", "1"], check=True)
+        seen = running.interrupt()
+        assert (seen.code, "Aborted" in seen.text, "Traceback" in seen.text) == (130, False, False), seen
+
+
+def test_a_newline_in_the_name_of_a_folder_stays_in_its_line(hook: object, tmp_path: Path, place: Place) -> None:
+    folder = tmp_path / "two\nlines"
+    folder.mkdir()
+    hook(prompt("hello"), CLAUDE_PROJECT_DIR=str(folder))  # type: ignore[operator]
+    assert len(terminal.in_terminal("sessions", "--all").text.splitlines()) == 1

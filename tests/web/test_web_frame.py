@@ -1,0 +1,131 @@
+"""Every address is ours: one frame around all pages, Datasette's own and errors included."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from sessionlog.archive.place import Place
+from tests.helpers.archives import bash, event, store
+from tests.web.browsing import Open, Serve, urlopen
+
+LONG = "line one\n" + "a long line of output " * 40
+
+
+def fill(place: Place) -> None:
+    store(
+        place,
+        event("UserPromptSubmit", prompt=LONG),
+        bash("ls"),
+        bash("rm -rf x"),
+        event("Stop", last_assistant_message=LONG),
+    )
+
+
+def test_an_unknown_address_is_a_page_of_ours(place: Place, serve: Serve, visit: Open) -> None:
+    fill(place)
+    address = serve("--all")
+    missing = visit(address, dark=True).context.new_page()  # the console of `visit` must say nothing, not even 404
+    for path in ("nope", "nope/events", "-/nope", "-/session/nope/nope"):
+        response = missing.goto(f"{address}{path}")
+        assert response and response.status == 404
+        expect(missing.locator("html[lang=en]")).to_have_count(1)
+        expect(missing.get_by_role("navigation", name="Pages").get_by_role("link")).to_have_count(7)
+        expect(missing.get_by_role("main").get_by_role("heading", level=1)).to_be_visible()
+        assert missing.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(22, 23, 26)"
+        missing.get_by_role("main").get_by_role("link", name="All sessions").click()
+        expect(missing.get_by_role("heading", level=1)).to_contain_text("Sessions")
+
+
+def test_the_whole_menu_can_be_seen(place: Place, serve: Serve, visit: Open) -> None:
+    fill(place)
+    address = serve("--all")
+    page = visit(f"{address}-/tables")
+    paths = ("-/tables", f"{place.name}/events")
+    for path, width in itertools.product(paths, (360, 390, 761, 800, 861, 1000, 1001, 1070, 1440)):
+        page.goto(f"{address}{path}")
+        page.set_viewport_size({"width": width, "height": 800})
+        nav = page.get_by_role("navigation", name="Pages")
+        last = nav.get_by_role("link").last.bounding_box()
+        assert last and last["x"] >= 0 and last["x"] + last["width"] <= width
+        assert nav.evaluate("nav => nav.scrollWidth <= nav.clientWidth + 1")
+        expect(nav.locator("[aria-current=page]")).to_have_text("Tables")
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_session_belongs_to_sessions_in_the_menu(place: Place, serve: Serve, visit: Open) -> None:
+    fill(place)
+    page = visit(f"{serve('--all')}-/session/{place.name}/s1")
+    expect(page.locator("header.top [aria-current=page]")).to_have_text("Sessions")
+
+
+def test_tables_are_readable(place: Place, serve: Serve, visit: Open) -> None:
+    fill(place)
+    address = serve("--all")
+    page = visit(f"{address}{place.name}/events")
+    heights = page.locator("table.rows-and-columns tbody tr").evaluate_all("rows => rows.map(row => row.offsetHeight)")
+    assert max(heights) < 50, heights
+    cell = page.locator("td.col-prompt details.cell")
+    expect(cell.locator("pre")).to_be_hidden()
+    cell.locator("summary").click()
+    expect(cell.locator("pre")).to_contain_text("line one\na long line of output a long")
+    assert page.locator("th.col-error").count() == 0  # no row has one
+    expect(page.get_by_text("Empty here, and not shown")).to_contain_text("error")
+    time = page.locator("td.col-at time").first
+    assert time.get_attribute("datetime")
+    expect(page.get_by_role("main")).to_have_count(1)
+    expect(page.get_by_role("banner")).to_have_count(1)
+    expect(page.get_by_role("navigation", name="Breadcrumbs")).to_contain_text("Tables / shop")
+
+    # One row is a list of its columns.
+    page.locator("td.type-pk a").last.click()
+    page.wait_for_url(f"**/{place.name}/events/1")
+    expect(page.get_by_role("row")).to_have_count(page.locator(".row-values th").count())
+    expect(page.get_by_role("rowheader", name="prompt", exact=True)).to_be_visible()
+    expect(page.locator(".row-values pre")).to_contain_text("a long line of output")
+
+    # Light or dark is chosen here, too, and stays.
+    page.get_by_role("button", name="Switch between light and dark").click()
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    page.goto(f"{address}{place.name}")
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+
+
+def test_without_any_archive_the_pages_say_how_to_begin(home: Path, serve: Serve, visit: Open, place: Place) -> None:
+    address = serve()
+    page = visit(address)
+    main = page.get_by_role("main")
+    for command in ("sessionlog install", "sessionlog import", "sessionlog demo"):
+        expect(main.get_by_text(command, exact=True)).to_be_visible()
+    for path in ("-/sessions", "-/search", "-/search?q=x", "-/files", "-/dashboard", "-/audits", "-/tables"):
+        assert urlopen(f"{address}{path}").status == 200
+    fill(place)
+    main.get_by_role("link", name="look again").click()
+    expect(page.get_by_role("heading", name="Recent sessions")).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+def test_axe_finds_nothing_on_any_page(place: Place, serve: Serve, visit: Open, width: int) -> None:
+    fill(place)
+    address = serve("--all")
+    page = visit(address)
+    page.set_viewport_size({"width": width, "height": 900})
+    ours = ["", "-/sessions", "-/search", "-/search?q=long", "-/dashboard?since=all", "-/audits", "-/audits/failures"]
+    theirs = [place.name, f"{place.name}/events", f"{place.name}/events/1", f"{place.name}?sql=select+1+as+one"]
+    said = {}
+    for path in [*ours, "-/tables", *theirs, f"{place.name}/dangerous-commands"]:
+        page.goto(f"{address}{path}")
+        page.wait_for_load_state("networkidle")
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+            said[f"{path} {scheme}"] = complaints(page)
+    assert not any(said.values()), {where: what for where, what in said.items() if what}
+
+
+def complaints(page: Page) -> list[str]:
+    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    return [f"{rule['id']}: {rule['nodes'][0]['html']}" for rule in found]
