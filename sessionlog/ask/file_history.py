@@ -223,16 +223,13 @@ def _whole(connection: sqlite3.Connection, lines: Lines, row: Row) -> tuple[Call
 
 def prompts_of(connection: sqlite3.Connection, session_id: str) -> list[Prompt]:
     """The prompts of a session in the order of time."""
-    # The unary plus keeps SQLite on the index of the session: all prompts of the archive are many more.
     events = connection.execute(
-        "SELECT id, at, prompt, prompt_id FROM events WHERE session_id = ? AND +event = 'UserPromptSubmit'",
-        (session_id,),
+        "SELECT id, at, prompt, prompt_id FROM events WHERE session_id = ? AND is_typed", (session_id,)
     )
     found = [Prompt(f"e{row['id']}", row["at"], row["prompt"] or "", row["prompt_id"]) for row in events]
     if not found:
         messages = connection.execute(
-            "SELECT id, at, text, prompt_id FROM transcript_parts "
-            "WHERE session_id = ? AND kind = 'prompt' AND agent_id IS NULL",
+            "SELECT id, at, text, prompt_id FROM transcript_parts WHERE session_id = ? AND kind = 'prompt'",
             (session_id,),
         )
         found = [Prompt(f"m{row['id']}", row["at"] or "", row["text"] or "", row["prompt_id"]) for row in messages]
