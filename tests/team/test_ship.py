@@ -382,3 +382,17 @@ def test_nothing_is_sent_unless_it_was_enabled(team: Team, project: Path, hook: 
     assert team.ask("SELECT content, developer FROM archives") == [("no-outputs", "ann")]
     assert run("ship", "--disable")[0] == 0
     assert CliRunner().invoke(cli, ["ship"]).exit_code == 1
+
+
+def test_the_background_import_ships_what_was_enabled(team: Team, home: Path, place: Place, hook: Any) -> None:
+    path = made.recorded(home) / f"{made.SESSION}.jsonl"
+    choices.choose(place, Choice("ann"))
+    hook(
+        {"session_id": made.SESSION, "hook_event_name": "Stop", "transcript_path": str(path), "cwd": "/"},
+        SESSIONLOG_NO_FOLLOW="",
+    )
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and not team.ask("SELECT 1 FROM archives WHERE state <> ''"):
+        time.sleep(0.1)
+    assert team.ask("SELECT events FROM sessions WHERE session_id = %s", made.SESSION) == [(1,)]
+    assert team.ask("SELECT count(*) > 10 FROM transcript_parts") == [(True,)]
