@@ -187,6 +187,7 @@ def test_any_text_is_a_question(place: Place, other: Place, serve: Serve, visit:
 def test_more_hits_than_a_page_holds(place: Place, serve: Serve, visit: Open) -> None:
     store(place, *(event("UserPromptSubmit", f"s{number % 3}", prompt=f"word {number}") for number in range(70)))
     page = visit(f"{serve('--all')}-/search?q=word")
+    expect(page.locator(".hit")).to_have_count(30)  # on a busy machine the index is behind at first
     seen = []
     while True:
         seen += page.locator(".snippet").all_inner_texts()
