@@ -115,7 +115,7 @@ def history(connection: sqlite3.Connection, path: str, *, indexed: bool) -> list
     if indexed and query.tokens(path):
         phrase = f"({query.quoted(path)})"
         lines = Lines(connection)
-        for row in _messages(connection, f"input : {phrase} AND {_CHANGING} AND {_ONLY_CALLS}", MOST_MESSAGES):
+        for row in _messages(connection, f"{{path input}} : {phrase} AND {_CHANGING} AND {_ONLY_CALLS}", MOST_MESSAGES):
             if _path_of(row, lines) == path:
                 found.append({**row, "is_message": True})
         notebooks = f"(path : {phrase}) AND {_CHANGING}"
