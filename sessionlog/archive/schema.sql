@@ -219,12 +219,21 @@ CREATE TABLE transcripts (
     file_mtime_ns INTEGER NOT NULL DEFAULT 0,  -- Its time when it was last read, in nanoseconds since 1970.
     first_import_at TEXT NOT NULL,  -- When it was first archived (UTC).
     last_import_at TEXT NOT NULL,  -- When something of it was last archived (UTC).
-    client TEXT NOT NULL DEFAULT 'claude-code'  -- The agent that wrote it.
+    client TEXT NOT NULL DEFAULT 'claude-code',  -- The agent that wrote it.
+    pruned_bytes INTEGER NOT NULL DEFAULT 0  -- So many bytes at its beginning were pruned, or the output in them.
 ) STRICT;
 
 CREATE UNIQUE INDEX transcripts_file ON transcripts (file, generation);
 -- All files of a session: what `restore` writes back.
 CREATE INDEX transcripts_session_id ON transcripts (session_id, kind);
+
+-- The sessions that `prune` removed, so that no import and no merge brings them back.
+CREATE TABLE pruned_sessions (
+    session_id TEXT PRIMARY KEY,
+    until TEXT,  -- Everything up to this moment stays out (UTC).
+    output_until TEXT,  -- What tools printed up to this moment stays out (UTC).
+    pruned_at TEXT NOT NULL  -- When it was pruned (UTC).
+) STRICT;
 
 -- The bytes of the transcripts, compressed; `sessionlog restore` puts them together again.
 CREATE TABLE transcript_chunks (

@@ -57,12 +57,14 @@ class Known(NamedTuple):
     last_length: int
     last_hash: bytes
     last_lines: int
+    pruned_bytes: int
 
 
 _KNOWN = """
 SELECT
     t.id, t.file, t.name, t.generation, t.bytes, t.lines, t.file_size, t.file_mtime_ns,
-    coalesce(c.sequence, -1), coalesce(c.offset, 0), coalesce(c.length, 0), coalesce(c.hash, x''), coalesce(c.lines, 0)
+    coalesce(c.sequence, -1), coalesce(c.offset, 0), coalesce(c.length, 0), coalesce(c.hash, x''), coalesce(c.lines, 0),
+    t.pruned_bytes
 FROM transcripts AS t
 LEFT JOIN transcript_chunks AS c
     ON c.transcript_id = t.id
@@ -144,7 +146,7 @@ class Writer:
         self.offset = 0
         self.first_line = 1
         self.new_messages = 0
-        if self.id is not None and known is not None and known.last_sequence >= 0:
+        if self.id is not None and known is not None:
             again = continues_last_chunk(known)
             self.sequence = known.last_sequence + (not again)
             self.offset = known.last_offset if again else known.size
@@ -331,8 +333,8 @@ WHERE session_id = ? AND events = 0 AND EXISTS (
 
 
 def continues_last_chunk(known: Known) -> bool:
-    """Whether what is new goes to the last chunk, because that is not full yet."""
-    return known.last_length < chunks.CHUNK
+    """Whether what is new goes to the last chunk, because that is not full yet, and nothing in it was pruned."""
+    return known.last_length < chunks.CHUNK and known.last_offset >= known.pruned_bytes
 
 
 def count_messages(connection: sqlite3.Connection, session_ids: "Iterable[str]") -> None:

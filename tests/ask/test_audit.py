@@ -394,7 +394,8 @@ def test_odd_data_breaks_no_question(place: projects.Place) -> None:
                         (name, tool, *[data] * len(columns)),
                     )
             connection.execute(
-                "INSERT INTO transcripts VALUES (NULL, ?, '', '', 'odd', NULL, 2, 0, 0, 0, 0, 0, '', '')",
+                "INSERT INTO transcripts (file, name, kind, session_id, generation, first_import_at, last_import_at) "
+                "VALUES (?, '', '', 'odd', 2, '', '')",
                 (repr(value)[:40],),
             )
             for tool in ("Bash", "Write", None):

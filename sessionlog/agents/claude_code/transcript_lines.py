@@ -95,7 +95,7 @@ class Reader:
         message = entry.get("message")
         if not isinstance(message, dict):
             message = {}
-        at = _time(entry.get("timestamp"))
+        at = time_of(entry.get("timestamp"))
         agent_id = _text(entry.get("agentId")) or self.agent_id
         usage = message.get("usage")
         model = _text(message.get("model"))
@@ -309,7 +309,8 @@ def _text(value: "Any") -> str | None:
     return value.replace("\0", "\u2400") if "\0" in value else value
 
 
-def _time(value: "Any") -> str | None:
+def time_of(value: "Any") -> str | None:
+    """A time as the archive writes it."""
     fits = type(value) is str and len(value) >= 20 and value[4] == "-" and value[10] == "T" and value[-1] == "Z"
     return value if fits else None
 

@@ -33,6 +33,8 @@ ALTER TABLE sessions ADD COLUMN client TEXT NOT NULL DEFAULT 'claude-code';
 ALTER TABLE transcripts ADD COLUMN client TEXT NOT NULL DEFAULT 'claude-code';
 ALTER TABLE chain_notes ADD COLUMN format_1_until INTEGER;
 
+ALTER TABLE transcripts ADD COLUMN pruned_bytes INTEGER NOT NULL DEFAULT 0;
+
 ALTER TABLE messages RENAME TO transcript_parts;
 ALTER TABLE api_messages RENAME TO model_answers;
 ALTER TABLE agents RENAME TO subagent_facts;

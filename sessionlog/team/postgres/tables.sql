@@ -92,6 +92,7 @@ CREATE TABLE transcripts (
     "first_import_at" text COLLATE "C" NOT NULL,
     "last_import_at" text COLLATE "C" NOT NULL,
     "client" text COLLATE "C" NOT NULL DEFAULT 'claude-code',
+    "pruned_bytes" bigint NOT NULL DEFAULT 0,
     PRIMARY KEY (id),
     FOREIGN KEY (archive, developer) REFERENCES archives (archive, developer)
 );
