@@ -45,7 +45,11 @@ class Choices:
 
     def leaves_out(self, project: str, payload: "dict[str, Any]", at: str) -> bool:
         """Whether an event of this project and moment is not to be recorded."""
-        return self.is_paused(at) or self.excludes(project) or any([self.excludes(path, project) for path in _files(payload)])
+        return (
+            self.is_paused(at)
+            or self.excludes(project)
+            or any([self.excludes(path, project) for path in _files(payload)])
+        )
 
     def is_paused(self, at: str) -> bool:
         """Whether a moment, as the archive writes it, lies in a pause."""
