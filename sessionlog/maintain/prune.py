@@ -132,7 +132,7 @@ _KEEP_COUNTS = """
 CREATE TEMP TRIGGER prune_keeps_counts AFTER DELETE ON main.events BEGIN
     UPDATE sessions SET
         events = events - 1,
-        prompts = prompts - (old.event = 'UserPromptSubmit'),
+        prompts = prompts - old.is_typed,
         tool_calls = tool_calls - (old.event IN ('PostToolUse', 'PostToolUseFailure')),
         edits = edits
             - ifnull(old.event = 'PostToolUse' AND old.action IN ('edit', 'write'), 0),
