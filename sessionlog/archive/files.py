@@ -34,6 +34,7 @@ FOLDERS = ("rejected", "following")
 _HOME = (
     "browse.token",
     "config.json",
+    "config.json.sessionlog-backup",
     "prices.json",
     "pulled.json",
     "redact.key",

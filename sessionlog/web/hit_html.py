@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from markupsafe import Markup, escape
 
 from sessionlog.ask.search import find as search
-from sessionlog.ask.search import index
+from sessionlog.ask.search import index, labels
 from sessionlog.text import plain
 from sessionlog.transcripts.stored_lines import Lines
 
@@ -20,30 +20,14 @@ Mark = Callable[[str], Markup]
 LONGEST_LINE = 280
 LONGEST_COMMAND = 200
 
-# What a hit is, in people's words: a hook event, or a part of a transcript.
-WORDS = {
-    "UserPromptSubmit": "Prompt",
-    "Stop": "Answer",
-    "SubagentStop": "Sub-agent's answer",
-    "StopFailure": "API error",
-    "Notification": "Notice",
-    "SessionStart": "Session start",
-    "SessionEnd": "Session end",
-    "PreCompact": "Compaction",
-    "PostCompact": "Compaction",
-    "PreToolUse": "Tool call",
-    "PostToolUse": "Tool call",
-    "PostToolUseFailure": "Failed call",
-    "PermissionDenied": "Denied call",
-    "text": "Text",
-    "thinking": "Thought",
-    "tool_use": "Tool call",
-    "tool_result": "Tool result",
-    "summary": "Summary",
-    "attachment": "Attachment",
-    "system": "Notice",
+# Kinds of tool calls, for the filter; a hit itself names its tool.
+_CALLS = {
+    "PreToolUse": "call without an end",
+    "PostToolUse": "tool call",
+    "PostToolUseFailure": "failed call",
+    "tool_use": "call in a transcript",
+    "tool_result": "result in a transcript",
 }
-_TEXTS = {"user": "Prompt", "assistant": "Answer"}
 _COLOURS = {"user": "prompt", "assistant": "answer", "tool": "tool"}
 # The line that says most about a failure: of these kinds the first one, else the first line.
 _TELLING = (
@@ -96,7 +80,7 @@ def show(hit: search.Hit, archive: sqlite3.Connection, mark: Mark, relative: Cal
     line = _line(hit)
     if (hit.field == "input" and call.command) or (hit.field == "path" and call.file) or line == error:
         line = ""
-    word = call.tool or (_TEXTS.get(role, label(name)) if name == "text" else label(name))
+    word = call.tool or _capital(labels.label(row, hit.is_message))
     return ShownHit(
         word,
         _COLOURS.get(role, ""),
@@ -144,7 +128,12 @@ def telling_line(error: str) -> str:
 
 def label(event: str) -> str:
     """The kind of a hit in people's words."""
-    return WORDS.get(event, event.replace("_", " "))
+    known = _CALLS.get(event) or labels.EVENTS.get(event) or labels.PARTS.get(event)
+    return _capital(known or event.replace("_", " "))
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _line(hit: search.Hit) -> str:
