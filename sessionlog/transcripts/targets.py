@@ -28,7 +28,8 @@ class Targets:
         self._known: dict[str, dict[str, tuple[Place, store.Known]]] = {}
         self._by_name: dict[tuple[str, str], store.Known] = {}
         self._limits: dict[str, pruned.Limits] = {}
-        for place in [only] if only else read.all_places():
+        self._places = [only] if only else read.all_places()
+        for place in self._places:
             transcripts, self._limits[place.db] = _known(place)
             for known in transcripts:
                 self._known.setdefault(known.file, {})[place.db] = (place, known)
@@ -107,6 +108,10 @@ class Targets:
             place = whose.place(projects.main_checkout(folder, os.path.realpath))
             if session_id and os.path.exists(place.db) and _has_session(place, session_id):
                 return place
+        if session_id and not os.path.isdir(start):  # a worktree that is gone: where did its hooks write?
+            for place in self._places:
+                if _has_session(place, session_id):
+                    return place
         return whose.place(projects.of_folder(start, os.path.realpath))
 
 
