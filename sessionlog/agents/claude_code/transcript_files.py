@@ -136,7 +136,16 @@ def classify_own(path: str) -> "Source | None":
 def named_by_lines(path: str, folder: str) -> Source:
     """A transcript of a session. Claude Code names it after the session; one that was renamed is known by its lines."""
     stem = os.path.splitext(os.path.basename(path))[0]
-    return Source(path, MAIN, folder, stem if _is_session_id(stem) else peek(path)[0] or stem)
+    return Source(path, MAIN, folder, stem if _is_session_id(stem) or _names(path, stem) else peek(path)[0] or stem)
+
+
+def _names(path: str, session_id: str) -> bool:
+    """Whether one of the first lines is of this session: the first of all may be a copy from another."""
+    try:
+        with open(open_regular(path), "rb") as file:
+            return f'"{session_id}"'.encode("utf-8", "surrogateescape") in file.read(PEEK_BYTES)
+    except OSError:
+        return True
 
 
 def _is_session_id(name: str) -> bool:
