@@ -76,9 +76,9 @@ def _has(fields: list[list[str]], term: query.Term) -> bool:
             starts = [at for at, word in enumerate(field) if word == first[0]] if first else range(len(field))
             for start in starts:
                 end = start + len(first)
-                if field[start:end] == first and end < len(field):
-                    if field[end] == last or (term.prefix and field[end].startswith(last)):
-                        return True
+                found = field[end : end + 1] if field[start:end] == first else []
+                if found == [last] or (term.prefix and found and found[0].startswith(last)):
+                    return True
     return False
 
 
