@@ -69,6 +69,8 @@ def make(folder: Path, number: int, events: int) -> Place:
     project.mkdir(parents=True, exist_ok=True)
     place = place_of(str(project))
     if not os.path.exists(place.db) or corpus.count(place) != events:
+        for ending in ("", "-wal", "-shm"):  # one of another size, from an earlier run
+            Path(place.db + ending).unlink(missing_ok=True)
         corpus.fill(project, events, seed=number + 1, step_ms=STEP_MS)
     return place
 
