@@ -193,7 +193,7 @@ def _tagged(text: str, look: str) -> Iterator[Part]:
     """A text, with what the client wrapped in tags as what it is."""
     said = tags.read(text)
     if said.command:
-        yield Part("prompted", highlight.block(said.command[:4000], None), source="text")
+        yield Part("code", highlight.block(said.command[:4000], None), source="text")
     if said.shell:
         some, left_out = cut(said.shell, 30, 4_000)
         yield Part("prompted", highlight.block(some, highlight.for_language("bash")), left_out, "text")
@@ -225,8 +225,8 @@ def _failure(text: str) -> Iterator[Part]:
     message = error.get("message") if isinstance(error, dict) else None
     if isinstance(message, str):
         rest = [line for line in lines if line is not told]
-        yield words("\n".join((f"{sentence.strip()} {message}".strip(), *rest)), "words", "text")
-        yield Part("output", highlight.block(_json(sent)[:4000], highlight.for_language("json")), "", "text")
+        told = words("\n".join((f"{sentence.strip()} {message}".strip(), *rest)), "words", "text")
+        yield told._replace(left_out="all that came back")
     else:
         yield words(text or "The answer failed.", "words", "text")
 

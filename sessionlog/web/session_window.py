@@ -29,6 +29,15 @@ CALLS, AGENT, PROMPTS, NEWEST = 6, 30, 80, 120
 # A pause (s) that is worth a word.
 PAUSE = 300
 
+_USED = """
+    SELECT
+        input_tokens + cache_read_tokens + cache_write_5m_tokens + cache_write_1h_tokens AS context,
+        output_tokens AS written
+    FROM transcript_parts AS part JOIN model_answers AS answer
+        ON answer.message_id = part.message_id AND answer.request_id = ifnull(part.request_id, '')
+    WHERE part.id = ?
+"""
+
 WAITING = ("no result", "denied or not answered")  # or it may still come
 
 KINDS = {
@@ -162,6 +171,18 @@ class PromptList(NamedTuple):
     later: str
 
 
+class Counts(NamedTuple):
+    """What happened how often: the same items as in the outline, the filters and the timeline."""
+
+    prompts: int
+    calls: int
+    edits: int
+    failures: int
+    denied: int
+    agents: int
+    compactions: int
+
+
 class View:
     """A session seen through a choice."""
 
@@ -185,6 +206,20 @@ class View:
     def count(self) -> int:
         """How many entries there are to see."""
         return sum(len(block.items) for block in self.blocks)
+
+    @property
+    def counts(self) -> Counts:
+        """For the head of the page."""
+        items = [item for item in self.outline.items if not item.minor]
+        return Counts(
+            prompts=len(self._prompts),
+            calls=sum(item.is_call for item in items),
+            edits=sum(item.is_edit for item in items),
+            failures=sum(item.outcome == "failed" for item in items),
+            denied=sum(item.kind == "tool" and item.outcome == "denied" for item in items),
+            agents=len(self.outline.agents),
+            compactions=sum(item.kind == "compaction" for item in items),
+        )
 
     def is_trouble(self, item: Item) -> bool:
         """Whether something went wrong; what still waits for its result has not yet."""
@@ -406,6 +441,7 @@ class View:
             block.left_out = len(block.items) - len(items)
         loaded = load(self.connection, self.session["session_id"], items)
         block.entries = [self._shown(entry, item) for entry, item in zip(loaded, items, strict=True)]
+        self._add_tokens(items, block.entries)
         if block.agent:
             said = next((item for item in reversed(block.agent.items) if item.title == "SubagentStop"), None)
             told = block.agent.description or (words(self.connection, said, 300) if said else "")
@@ -437,6 +473,16 @@ class View:
             made = found.make
             found.make = lambda: [*made(), *tool_html.pictures_of(pasted)]
         return found
+
+    def _add_tokens(self, items: list[Item], entries: list[Shown]) -> None:
+        """What each answer read and wrote: how full the context was."""
+        for item, entry in zip(items, entries, strict=True):
+            name = next((name for name in item.names if name[0] == "m"), "")
+            if item.kind != "answer" or not name:
+                continue
+            row = self.connection.execute(_USED, (int(name[1:]),)).fetchone()
+            if row and row["context"]:
+                entry.took = f"context {plain.amount(row['context'])} · {plain.amount(row['written'])} tokens out"
 
     def _at_home(self, entry: Entry) -> Entry:
         """A transcript does not say where a call was made: in the session's folder, as far as one knows."""
