@@ -225,8 +225,8 @@ def _failure(text: str) -> Iterator[Part]:
     message = error.get("message") if isinstance(error, dict) else None
     if isinstance(message, str):
         rest = [line for line in lines if line is not told]
-        told = words("\n".join((f"{sentence.strip()} {message}".strip(), *rest)), "words", "text")
-        yield told._replace(left_out="all that came back")
+        shown = words("\n".join((f"{sentence.strip()} {message}".strip(), *rest)), "words", "text")
+        yield shown._replace(left_out="all that came back")
     else:
         yield words(text or "The answer failed.", "words", "text")
 
