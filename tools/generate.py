@@ -1,10 +1,11 @@
-"""Writes what repeats the code: the plugin's hooks files, the heads of tokens, Datasette's metadata, lists in docs/.
+"""Writes what repeats the code: hooks files, heads of tokens, metadata, SQL for PostgreSQL, lists in docs/.
 
 `python tools/generate.py` updates them. `python tools/generate.py --check` exits with 1 if one is out of date.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import sys
 import textwrap
@@ -24,6 +25,8 @@ from sessionlog.redact.built_in import BUILT_IN
 from sessionlog.web import metadata
 
 ROOT = Path(__file__).resolve().parent.parent
+if str(ROOT) not in sys.path:  # run as a script, only the folder of this file is on it
+    sys.path.insert(0, str(ROOT))
 
 # Clients before 2.1.257 ignore a whole file of a plugin's hooks for one event that they do not know, but that file only
 # (seen with 2.0.60 to 2.1.325). So the events that came after the specification stand in files of their own, which
@@ -39,6 +42,10 @@ def generated() -> dict[Path, str]:
         files[page] = filled((ROOT / page).read_text(encoding="utf-8"), name, make())
     files["sessionlog/redact/token_heads.py"] = token_heads()
     files["datasette-metadata.yml"] = datasette_metadata()
+    if importlib.util.find_spec("sqlglot"):  # tests/team fails without it
+        from tools import postgres
+
+        files |= {f"sessionlog/team/postgres/{name}": text for name, text in postgres.files().items()}
     return {ROOT / name: text for name, text in files.items()}
 
 
@@ -118,9 +125,18 @@ def cli_page() -> str:
     ]
     for name in cli.list_commands(above):
         if command := cli.get_command(above, name):
-            page = command.get_help(click.Context(command, above, name, terminal_width=80))
-            parts.append(f"## `sessionlog {name}`\n\n```text\n{page}\n```\n")
+            parts += help_pages(command, click.Context(command, above, name, terminal_width=80), "##")
     return "\n".join(parts)
+
+
+def help_pages(command: click.Command, context: click.Context, heading: str) -> list[str]:
+    """The --help of a command, and of the commands below it."""
+    pages = [f"{heading} `{context.command_path}`\n\n```text\n{command.get_help(context)}\n```\n"]
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            if below := command.get_command(context, name):
+                pages += help_pages(below, click.Context(below, context, name, terminal_width=80), f"{heading}#")
+    return pages
 
 
 def audits() -> str:

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def table(client: str) -> "Any":
-    """The table of an agent. Raises ImportError for one that nobody wrote a folder for."""
-    name = client.replace("-", "_")
-    if not name.isidentifier():
+def part(client: str, name: str) -> "Any":
+    """A module in the folder of an agent. Raises ImportError if there is none."""
+    folder = client.replace("-", "_")
+    if not folder.isidentifier():
         raise ImportError(f"{client!r} is no agent")
-    return __import__(f"sessionlog.agents.{name}.hook_table", fromlist=["EVENTS"])
+    return __import__(f"sessionlog.agents.{folder}.{name}", fromlist=[name])
 
 
 def for_hook(client: str, payload: "dict[str, Any]", event: str | None) -> "tuple[dict[str, Any], str, float] | None":
@@ -37,7 +37,7 @@ def for_hook(client: str, payload: "dict[str, Any]", event: str | None) -> "tupl
     translation = translate(client, payload, event)
     if translation is None:
         return None
-    names = table(client)
+    names = part(client, "hook_table")
     wait = names.LOCK_WAIT.get(payload.get("hook_event_name"), LOCK_WAIT)
     return translation.envelope, names.PROJECT_VARIABLE, wait
 
@@ -47,7 +47,7 @@ def translate(client: str, payload: "dict[str, Any]", event: str | None) -> "Tra
 
     `event` is what the hook was registered for. If a value is not as the table expects it, the payload stays as it is.
     """
-    names = table(client)
+    names = part(client, "hook_table")
     translation = Translation(client, payload)
     try:
         for old, new in names.FIELDS.items():

@@ -75,12 +75,18 @@ def _id_of_call(connection: "sqlite3.Connection", record: "Record", at_ms: int) 
         return None
     inputs = parse_json(record["tool_input"]) if record["tool_input"] else None
     if isinstance(inputs, dict):
-        inputs = sorted(inputs.items())
-    same = [record[name] for name in ("session_id", "agent_id", "tool_name", *events.INPUT_TEXTS)]
-    call = blake2b(encode_json([same, inputs]).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+        inputs |= {name: record[name] for name in events.INPUT_TEXTS if record[name] is not None}
+    call = key_of_call(record["session_id"], record["tool_name"], inputs)
     # One statement of its own, by the index of the ids; "." and "/" are neighbours.
     (count,) = connection.execute(_COUNT, (f"{call}.", f"{call}/", *side)).fetchone()
     return f"{call}.{count + 1}"
+
+
+def key_of_call(session_id: str, tool_name: "Any", inputs: "Any") -> str:
+    """What a call does, in 16 digits: the same for its start, its end, and its line in the transcript."""
+    known = sorted(inputs.items()) if isinstance(inputs, dict) else inputs
+    same = encode_json([session_id, tool_name, known]).encode("utf-8", "surrogatepass")
+    return blake2b(same, digest_size=8).hexdigest()
 
 
 def _is_second_end(connection: "sqlite3.Connection", record: "Record") -> bool:

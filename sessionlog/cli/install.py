@@ -11,7 +11,7 @@ from sessionlog.cli.dialogue import confirm, note
 from sessionlog.cli.main import example
 from sessionlog.errors import SessionlogError
 from sessionlog.install import commands, settings_files
-from sessionlog.text.plain import safe
+from sessionlog.text import plain
 
 
 @example(
@@ -41,16 +41,24 @@ from sessionlog.text.plain import safe
     "Without this option, one that is registered stays as it is.",
 )
 @click.option("--client-version", metavar="X.Y.Z", help="The version of Claude Code; asked from `claude` otherwise.")
-@click.option("--dry-run", is_flag=True, help="Show what would change and write nothing.")
+@click.option("--diff", is_flag=True, help="Show the change as a diff before asking.")
+@click.option("--dry-run", is_flag=True, help="Show the diff and write nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def command(
-    scope: str, events: str | None, supervisor: str | None, client_version: str | None, dry_run: bool, yes: bool
+    scope: str,
+    events: str | None,
+    supervisor: str | None,
+    client_version: str | None,
+    diff: bool,
+    dry_run: bool,
+    yes: bool,
 ) -> None:
     """Register sessionlog's hooks with Claude Code.
 
     Only our own entries are added or brought up to date; every other byte of the settings file stays as it is. A copy
     of the file is kept beside it. `sessionlog uninstall` takes the entries out again.
     """
+    commands.refuse_cache()
     cwd = Path.cwd()
     path = settings_files.settings_file(scope, cwd)
     version = commands.parse_version(client_version) if client_version else commands.client_version()
@@ -62,7 +70,8 @@ def command(
     handlers = commands.handlers(commands.events_for(events, version), quiet_if_missing=shared)
     groups = None if supervisor is None else commands.supervisor_groups(supervisor, quiet_if_missing=shared)
     change = settings_files.plan_install(path, handlers, groups)
-    show(change)
+    if diff or dry_run:
+        show(change)
     if events == "all" and version is None:
         note(
             "The version of Claude Code is unknown, so only the 14 core events are registered (--client-version X.Y.Z)."
@@ -79,6 +88,10 @@ def command(
     if dry_run:
         click.echo("Dry run: nothing was written.")
         return
+    click.echo(
+        f"{plain.counted(len(handlers), 'event')} will be recorded by hooks in {path}; the rest of it stays as it is."
+    )
+    click.echo("`sessionlog install --diff` shows every line; `sessionlog uninstall` takes the hooks out again.")
     confirm(f"Write {path}?", yes)
     backup = settings_files.apply(change)
     click.secho(f"Installed in {path}: {len(handlers)} events.", fg="green")
@@ -94,4 +107,4 @@ def command(
 def show(change: settings_files.Change) -> None:
     """Print the diff, in colour on a terminal (click takes the colour out elsewhere)."""
     for line in change.diff():
-        click.secho(safe(line), fg={"+": "green", "-": "red", "@": "cyan"}.get(line[:1]))
+        click.secho(plain.safe(line), fg={"+": "green", "-": "red", "@": "cyan"}.get(line[:1]))

@@ -21,6 +21,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "answer": ("answer", "Print the last answer of a session as Markdown."),
     "audit": ("audit", "Ask what to look at: risky commands, files outside, permissions bypassed, gaps, …"),
     "backup": ("backup", "Copy the archive, while sessions go on."),
+    "blame": ("blame", "Show which session or commit each line of a file comes from."),
     "browse": ("browse", "Look at all that was recorded in the browser."),
     "completion": ("completion", "Print the completion script for your shell."),
     "demo": ("demo", "Record a sample session into a throw-away archive and show it."),
@@ -31,6 +32,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "import": ("import_", "Archive Claude Code's transcripts, before it deletes them."),
     "merge": ("merge", "Take in other archives: of a moved project, another machine, a backup."),
     "path": ("path", "Print where the archive of this project is."),
+    "pick": ("pick", "Choose a session from a full-screen list: search, look, show, resume, export."),
     "prune": ("prune", "Remove old sessions, or only what their tools printed."),
     "redact": ("redact", "Take secrets out of what is already recorded."),
     "report": ("report", "Write what was asked, done, failed and spent in a week."),
@@ -39,15 +41,24 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "schema": ("schema", "Print the tables, views and columns of an archive with what they mean."),
     "search": ("search", "Search everything that was recorded."),
     "sessions": ("sessions", "List recorded sessions, newest first."),
+    "ship": ("ship", "Send what is new to the team archive."),
     "show": ("show", "Show one session."),
     "sql": ("sql", "Ask in SQL, over one project or all of them; nothing can be changed."),
     "stats": ("stats", "Count sessions, prompts, tools, failures, files, tokens and cost."),
     "supervise": ("supervise", "Let a reviewer decide whether Claude may stop: a hook, only if you ask for it."),
     "tail": ("tail", "Print the last events, and follow new ones."),
+    "team": ("team", "Ask and manage the team archive."),
     "uninstall": ("uninstall", "Take the hooks out of the settings; the archive stays."),
     "verify": ("verify", "Find what was changed, removed or inserted in the archive behind its back."),
     "validate": ("validate", "Check the hooks in settings files and plugins."),
+    "why": ("why", "Tell the story of a line: the prompt, the edits, what ran afterwards."),
 }
+
+
+def load_command(name: str) -> click.Command:
+    """Import a command."""
+    command: click.Command = importlib.import_module(f"sessionlog.cli.{COMMANDS[name][0]}").command
+    return command
 
 
 class LazyGroup(click.Group):
@@ -59,9 +70,7 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"sessionlog.cli.{COMMANDS[cmd_name][0]}")
-        command: click.Command = module.command
-        return command
+        return load_command(cmd_name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -80,14 +89,26 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, COMMANDS[name][1]) for name in self.list_commands(ctx)])
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    invoke_without_command=True,
+)
 @click.version_option(__version__, prog_name="sessionlog")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 @click.pass_context
 def cli(ctx: click.Context, debug: bool) -> None:
-    """The flight recorder for coding agents: record every session, look at it later."""
+    """The flight recorder for coding agents: record every session, look at it later.
+
+    Without a command, on a terminal, it lists the sessions: type to search, Enter to show.
+    """
     ctx.obj = {"debug": debug}
     ctx.color = terminal.wants_colour()
+    if ctx.invoked_subcommand is None:
+        if not terminal.is_interactive():
+            click.echo(ctx.get_help())
+            ctx.exit(0)
+        ctx.invoke(load_command("pick"))
 
 
 # As shells report a command that Ctrl+C ended.

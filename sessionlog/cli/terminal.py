@@ -17,6 +17,11 @@ def wants_colour() -> bool | None:
     return True if os.environ.get("CLICOLOR_FORCE", "0") not in ("", "0") else None
 
 
+def is_interactive() -> bool:
+    """Whether a person sits at a terminal that can be drawn on."""
+    return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+
+
 def accept_every_character() -> None:
     """In a locale that is not UTF-8, show what it cannot write as ? on a terminal and as \\u2026 elsewhere."""
     for stream in (sys.stdout, sys.stderr):

@@ -12,8 +12,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing, nullcontext
 from typing import Any, NamedTuple
 
+from sessionlog.agents import transcripts
 from sessionlog.agents.claude_code import transcript_files
-from sessionlog.agents.claude_code.transcript_lines import Reader
+from sessionlog.agents.claude_code.transcript_lines import TEXTS, Reader
 from sessionlog.archive import chain, event, files, rebuild, sidecar, spool
 from sessionlog.archive import place as projects
 from sessionlog.archive.locks import open_private, wait_for_lock
@@ -271,14 +272,14 @@ def _sweep_chunks(
     keys = connection.execute("SELECT transcript_id, sequence FROM transcript_chunks").fetchall()
     for key in keys:
         row = connection.execute(
-            "SELECT t.file, t.kind, t.session_id, t.agent_id, c.first_line, c.data "
+            "SELECT t.file, t.kind, t.session_id, t.agent_id, c.first_line, c.data, t.client "
             "FROM transcript_chunks AS c JOIN transcripts AS t ON t.id = c.transcript_id "
             "WHERE c.transcript_id = ? AND c.sequence = ?",
             key,
         ).fetchone()
         if row is None:  # an import has just written it anew
             continue
-        file, kind, session_id, agent_id, first_line, packed = row
+        file, kind, session_id, agent_id, first_line, packed, client = row
         try:
             data = chunks.unpack(packed)
         except chunks.Unreadable as error:
@@ -293,7 +294,7 @@ def _sweep_chunks(
             if write:
                 replacements = max(0, cleaned.count(chunks.MARKER) - data.count(chunks.MARKER))
                 _store_chunk(connection, key, cleaned, replacements)
-                reader = Reader(session_id or "", agent_id)
+                reader = transcripts.reader(client, session_id or "", agent_id)
                 only = frozenset[str]() if kind == transcript_files.HISTORY else None
                 span = chunks.Span(file, kind, session_id or "", agent_id, 0, len(cleaned), only)
                 chunks.understand(lines, span, reader)
@@ -314,10 +315,11 @@ def _store_chunk(connection: sqlite3.Connection, key: tuple[int, int], data: byt
 def _update_messages(connection: sqlite3.Connection, transcript_id: int, first_line: int, reader: Reader) -> None:
     """A message holds the beginning of a long text, and with it the beginning of a secret that nobody finds in it."""
     for message in reader.rows:
-        line, part, *_, text, thinking = message
+        line, part, *_ = message
         connection.execute(
-            "UPDATE transcript_parts SET text = ?, thinking = ? WHERE transcript_id = ? AND line = ? AND part = ?",
-            (text, thinking, transcript_id, first_line + line, part),
+            f"UPDATE transcript_parts SET ({', '.join(TEXTS)}) = ({', '.join('?' * len(TEXTS))}) "
+            "WHERE transcript_id = ? AND line = ? AND part = ?",
+            (*message[-len(TEXTS) :], transcript_id, first_line + line, part),
         )
 
 

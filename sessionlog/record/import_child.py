@@ -13,7 +13,7 @@ def main(home: str, project: str, db: str, transcript_path: str, stamp: str, cli
     from sessionlog.transcripts import importer
 
     os.unlink(stamp)  # before reading: an event from now on wants another import
-    importer.follow(Place(home, project, db), transcript_path)
+    importer.follow(Place(home, project, db), transcript_path, client)
 
 
 if __name__ == "__main__":

@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from sessionlog import config
+from sessionlog.agents import transcripts
 from sessionlog.agents.claude_code import prices, transcript_files
 from sessionlog.archive import place as projects
 from sessionlog.archive.place import Place
+from sessionlog.fastlib import utc_text
 from sessionlog.redact.rules import Rules
 from sessionlog.system import files
-from sessionlog.transcripts import chunks, store
+from sessionlog.transcripts import chunks, pruned, store
 from sessionlog.transcripts.chunks import Digest, Skip, Span
 from sessionlog.transcripts.targets import Targets
 
@@ -45,6 +47,7 @@ class Plan:
         self.known = known
         self.renew = renew
         self.only: frozenset[str] | None = None
+        self.limits: pruned.Limits = {}
 
     @property
     def start(self) -> int:
@@ -59,7 +62,11 @@ class Plan:
 
     def spans(self) -> Iterator[Span]:
         abandoned = time.time() - self.status.st_mtime > ABANDONED
-        yield from chunks.spans(self.source, self.start, self.status.st_size, self.only, abandoned)
+        limits = self.limits
+        if self.known is not None and not self.renew and self.source.session_id in limits:
+            # What lies behind the archived bytes is new, whatever its time.
+            limits = {key: limit for key, limit in limits.items() if key != self.source.session_id}
+        yield from chunks.spans(self.source, self.start, self.status.st_size, self.only, abandoned, limits)
 
 
 class Summary:
@@ -74,6 +81,7 @@ class Summary:
         self.messages = 0
         self.events = 0
         self.replacements = 0
+        self.left_out = 0
         self.sessions: set[str] = set()
         self.projects: set[str] = set()
         self.skips: list[Skip] = []
@@ -89,7 +97,7 @@ def run(
     progress: Callable[[int, int], None] = lambda done, total: None,
     summary: Summary | None = None,
 ) -> Summary:
-    """Import these files and folders, else all that Claude Code has; `progress` is told bytes done and bytes in all.
+    """Import these files and folders, else all that the agents here have; `progress` gets bytes done and bytes in all.
 
     What was done is added to `summary`.
     """
@@ -101,7 +109,7 @@ def run(
             summary.skips.append(Skip(path, None, "there is no such file or folder"))
     with Targets() as targets:
         given = [path for path in named if os.path.exists(path)]
-        sources = transcript_files.find(given) if given or not named else ()
+        sources = transcripts.find(given) if given or not named else ()
         plans = list(_plans(sources, targets, summary, since))
         if not dry_run:
             _carry_out(plans, targets, summary, workers, progress)
@@ -113,13 +121,13 @@ def run(
     return summary
 
 
-def follow(place: Place, transcript_path: str) -> Summary:
+def follow(place: Place, transcript_path: str, client: str = "claude-code") -> Summary:
     """Import one session as its hooks ask for: in this process alone, into the archive that the hooks write to."""
     summary = Summary()
     for _ in range(3):
         summary.contested = 0
         with Targets(place) as targets:
-            plans = list(_plans(transcript_files.of_session(transcript_path), targets, summary, None))
+            plans = list(_plans(transcripts.of_session(transcript_path, client), targets, summary, None))
             _carry_out(plans, targets, summary, 1, lambda done, total: None)
         if not summary.contested:  # else another importer was at it, and may have begun before the last lines came
             break
@@ -139,9 +147,16 @@ def _plans(
                 summary.skips.append(Skip(source.path, None, reason))
                 continue
             if source.kind == transcript_files.HISTORY:
-                yield from _history_plans(source, status, targets, summary)
-            elif plan := _plan(source, status, targets, summary, targets.known(source.path)):
-                yield plan
+                plans = list(_history_plans(source, status, targets, summary))
+            else:
+                plan = _plan(source, status, targets, summary, targets.known(source.path))
+                plans = [plan] if plan else []
+            for plan in plans:
+                plan.limits = targets.limits(plan.place)
+                if _stays_out(plan, targets):
+                    summary.left_out += 1
+                else:
+                    yield plan
         except OSError as error:
             summary.skips.append(Skip(source.path, None, f"it cannot be read: {error.strerror}"))
 
@@ -172,6 +187,18 @@ def _plan(
         summary.replaced += 1
         return Plan(source, place, status, known, renew=True)
     return Plan(source, place, status, known)
+
+
+def _stays_out(plan: Plan, targets: Targets) -> bool:
+    """Whether this is a small file of a pruned session: it has no times in it, so its own time and its name decide."""
+    source = plan.source
+    limit = plan.limits.get(source.session_id or "")
+    if limit is None or source.kind in transcript_files.LINE_KINDS or (plan.known and not plan.renew):
+        return False
+    until = max(limit) if source.kind == transcript_files.TOOL_RESULT else limit.until
+    return utc_text(plan.status.st_mtime_ns // 1_000_000) <= until or (
+        until != "" and targets.has_name(source, plan.place)
+    )
 
 
 def _history_plans(
@@ -210,6 +237,7 @@ def _carry_out(
             summary.bytes += writer.bytes - before
             summary.messages += writer.new_messages
             summary.replacements += digest.replacements
+            summary.left_out += digest.left_out
             summary.skips += [skip._replace(line=base + (skip.line or 0)) for skip in digest.skips]
             _, sessions = touched.setdefault(plan.place.db, (plan.place, set()))
             sessions.update(digest.facts)

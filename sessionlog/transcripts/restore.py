@@ -1,4 +1,4 @@
-"""Transcripts of a session, written back to where Claude Code looks for them."""
+"""Transcripts of a session, written back to where its agent looks for them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import NamedTuple
 
-from sessionlog.agents.claude_code import transcript_files
+from sessionlog.agents import transcripts
+from sessionlog.agents.registry import CLAUDE_CODE
 from sessionlog.archive import place as projects
 from sessionlog.errors import SessionlogError
 from sessionlog.redact.rules import Rules
@@ -38,7 +39,7 @@ def restore(
 
     The files get the time of now: with the one they had, Claude Code would delete them again at its next start.
     """
-    folder = os.path.abspath(to) if to else os.path.join(transcript_files.config_folder(), "projects")
+    folder = os.path.abspath(to) if to else transcripts.base(_client(connection, session_id))
     rules = chunks.rules_for(projects.home_folder(), raw=True)  # what a person took out by name stays out
     done = []
     for file in versions.of_session(connection, session_id):
@@ -53,6 +54,14 @@ def restore(
             f"no transcript of session {session_id} is archived; `sessionlog import` archives those that still exist"
         )
     return done
+
+
+def _client(connection: sqlite3.Connection, session_id: str) -> str:
+    """The agent whose session it is."""
+    cursor = connection.cursor()
+    cursor.row_factory = None
+    row = cursor.execute("SELECT client FROM sessions WHERE session_id = ?", (session_id,)).fetchone()
+    return str(row[0]) if row else CLAUDE_CODE
 
 
 def _content(connection: sqlite3.Connection, version: versions.Version, rules: Rules | None) -> Iterator[bytes]:

@@ -5,9 +5,11 @@ import time
 import zlib
 
 from sessionlog.agents.claude_code import transcript_files, transcript_lines
+from sessionlog.agents.registry import CLAUDE_CODE
 from sessionlog.archive import append
 from sessionlog.fastlib import encode_json, utc_text
 from sessionlog.transcripts import chunks
+from sessionlog.transcripts.settle import settle
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,12 +58,14 @@ class Known(NamedTuple):
     last_length: int
     last_hash: bytes
     last_lines: int
+    pruned_bytes: int
 
 
 _KNOWN = """
 SELECT
     t.id, t.file, t.name, t.generation, t.bytes, t.lines, t.file_size, t.file_mtime_ns,
-    coalesce(c.sequence, -1), coalesce(c.offset, 0), coalesce(c.length, 0), coalesce(c.hash, x''), coalesce(c.lines, 0)
+    coalesce(c.sequence, -1), coalesce(c.offset, 0), coalesce(c.length, 0), coalesce(c.hash, x''), coalesce(c.lines, 0),
+    t.pruned_bytes
 FROM transcripts AS t
 LEFT JOIN transcript_chunks AS c
     ON c.transcript_id = t.id
@@ -143,7 +147,7 @@ class Writer:
         self.offset = 0
         self.first_line = 1
         self.new_messages = 0
-        if self.id is not None and known is not None and known.last_sequence >= 0:
+        if self.id is not None and known is not None:
             again = continues_last_chunk(known)
             self.sequence = known.last_sequence + (not again)
             self.offset = known.last_offset if again else known.size
@@ -177,7 +181,7 @@ class Writer:
             done = connection.executemany(
                 f"INSERT OR IGNORE INTO transcript_parts (transcript_id, {', '.join(transcript_lines.COLUMNS)}) "
                 f"VALUES ({values})",
-                digest.messages,
+                digest.messages if self.source.client == CLAUDE_CODE else self._with_ids(digest.messages),
             )
             self.new_messages = done.rowcount
             connection.executemany(ADD_USAGE, digest.usage)
@@ -200,6 +204,18 @@ class Writer:
         self.first_line += digest.lines
         return True
 
+    def _with_ids(self, messages: "list[tuple[Any, ...]]") -> "Iterator[tuple[Any, ...]]":
+        """Calls that have no id of the agent's get the number that the hook gave them (archive/agent_event.py)."""
+        for row in messages:
+            fields = dict(zip(transcript_lines.COLUMNS, row, strict=True))
+            call, kind = fields["tool_use_id"], fields["kind"]
+            if call and call.endswith("."):
+                # One that is there already keeps its number: its line is read again, and ignored.
+                query = "SELECT count(*) FROM transcript_parts WHERE tool_use_id > ? AND tool_use_id < ? AND kind = ?"
+                (count,) = self.connection.execute(query, (call, f"{call[:-1]}/", kind)).fetchone()
+                fields["tool_use_id"] = f"{call}{count + 1}"
+            yield tuple(fields.values())
+
     def finish(self) -> None:
         """All that was there is in: as long as the file keeps its size and time, it need not be opened again."""
         if self.id is not None:
@@ -216,7 +232,7 @@ class Writer:
         if self.id is None:
             done = self.connection.execute(
                 "INSERT OR IGNORE INTO transcripts (file, name, kind, session_id, agent_id, generation, bytes, lines, "
-                "first_import_at, last_import_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "first_import_at, last_import_at, client) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     source.path,
                     source.name,
@@ -228,6 +244,7 @@ class Writer:
                     lines,
                     now,
                     now,
+                    source.client,
                 ),
             )
             self.id = done.lastrowid if done.rowcount else None
@@ -241,10 +258,11 @@ class Writer:
 
     def _write_facts(self, session_id: str, facts: "dict[str, Any]") -> None:
         first_at = facts.get("first_at") or utc_text(self.status.st_mtime_ns // 1_000_000)
-        path = self.source.main_path if session_id == self.source.session_id else None
+        path = self.source.main_path or None if session_id == self.source.session_id else None
+        last_at = facts.get("last_at") or first_at
         self.connection.execute(
             _ADD_SESSION,
-            (session_id, first_at, facts.get("last_at") or first_at, facts.get("model"), facts.get("cwd"), path),
+            (session_id, first_at, last_at, facts.get("model"), facts.get("cwd"), path, self.source.client),
         )
         values = {column: facts[column] for column in FACT_COLUMNS if facts.get(column) is not None}
         columns = ", ".join(("session_id", *values))
@@ -283,23 +301,57 @@ ON CONFLICT (session_id) DO UPDATE SET
     transcript_path = coalesce(transcript_path, excluded.transcript_path)
 """
 _ADD_SESSION = f"""
-INSERT INTO sessions (session_id, started_at, last_at, model, cwd, transcript_path) VALUES (?, ?, ?, ?, ?, ?)
+INSERT INTO sessions (session_id, started_at, last_at, model, cwd, transcript_path, client)
+VALUES (?, ?, ?, ?, ?, ?, ?)
 {WIDEN_SESSION}
 """
 
+# Beside its times, what only the transcripts have of a session: what hooks saw too is counted in `sessions`.
 _COUNT = """
 UPDATE session_facts SET (first_at, last_at, messages, prompts, tool_calls, edits, failures, compactions) = (
     SELECT
         min(at), max(at), count(*),
-        ifnull(sum(kind = 'prompt' AND agent_id IS NULL), 0),
-        ifnull(sum(kind = 'tool_use'), 0),
-        ifnull(sum(kind = 'tool_use' AND action IN ('edit', 'write')), 0),
-        ifnull(sum(outcome IS 'failed'), 0),
+        ifnull(sum(kind = 'prompt' AND NOT is_known), 0),
+        -- A call once, though some clients write its result again after a compaction.
+        count(DISTINCT iif(outcome IN ('ok', 'failed') AND NOT is_known, tool_use_id, NULL)),
+        count(DISTINCT iif(outcome = 'ok' AND action IN ('edit', 'write') AND NOT is_known, tool_use_id, NULL)),
+        count(DISTINCT iif(outcome = 'failed' AND NOT has_failed, tool_use_id, NULL))
+            + ifnull(sum(kind = 'api_error' AND outcome = 'failed' AND NOT is_known), 0),
         ifnull(sum(kind = 'compact_boundary'), 0)
-    FROM transcript_parts
-    WHERE transcript_parts.session_id = session_facts.session_id AND type <> 'history'
+    FROM (
+        SELECT
+            at, kind, outcome, tool_use_id, iif(tool_name IS NULL, NULL, action) AS action,
+            CASE
+                WHEN kind = 'prompt' THEN coalesce(prompt_id, text, '') IN (
+                    SELECT prompt_id FROM events
+                    WHERE session_id = :session_id AND +event = 'UserPromptSubmit' AND prompt_id IS NOT NULL
+                    UNION ALL SELECT prompt FROM events
+                    WHERE session_id = :session_id AND +event = 'UserPromptSubmit' AND prompt IS NOT NULL
+                ) OR ifnull(text, '') IN (
+                    SELECT prompt FROM events
+                    WHERE session_id = :session_id AND +event = 'UserPromptSubmit' AND prompt_id IS NULL
+                        AND prompt IS NOT NULL
+                )
+                WHEN kind = 'tool_result' THEN EXISTS (
+                    SELECT 1 FROM events
+                    WHERE events.tool_use_id = part.tool_use_id AND +events.session_id = :session_id
+                        AND events.event IN ('PostToolUse', 'PostToolUseFailure')
+                )
+                WHEN kind = 'api_error' THEN ifnull(text, '') IN (
+                    SELECT last_assistant_message FROM events
+                    WHERE session_id = :session_id AND +event = 'StopFailure' AND last_assistant_message IS NOT NULL
+                )
+            END AS is_known,
+            outcome = 'failed' AND EXISTS (
+                SELECT 1 FROM events
+                WHERE events.tool_use_id = part.tool_use_id AND +events.session_id = :session_id
+                    AND events.event = 'PostToolUseFailure'
+            ) AS has_failed
+        FROM transcript_parts AS part
+        WHERE session_id = :session_id AND type <> 'history'
+    )
 )
-WHERE session_id = ?
+WHERE session_id = :session_id
 """
 
 
@@ -315,12 +367,13 @@ WHERE session_id = ? AND events = 0 AND EXISTS (
 
 
 def continues_last_chunk(known: Known) -> bool:
-    """Whether what is new goes to the last chunk, because that is not full yet."""
-    return known.last_length < chunks.CHUNK
+    """Whether what is new goes to the last chunk, because that is not full yet, and nothing in it was pruned."""
+    return known.last_length < chunks.CHUNK and known.last_offset >= known.pruned_bytes
 
 
 def count_messages(connection: sqlite3.Connection, session_ids: "Iterable[str]") -> None:
-    """Keep the counts of these sessions, so that a list of sessions reads no message."""
+    """Complete the parts of these sessions and keep their counts, so that a list of sessions reads no part."""
     for session_id in session_ids:
-        connection.execute(_COUNT, (session_id,))
+        settle(connection, session_id)
+        connection.execute(_COUNT, {"session_id": session_id})
         connection.execute(_DATE, (session_id,))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sqlite3
 from typing import Any
 
+from sessionlog.agents import transcripts
+from sessionlog.agents.registry import CLAUDE_CODE
 from sessionlog.transcripts import chunks
 
 
@@ -40,7 +42,8 @@ class Lines:
     def _entry(self, message_id: int) -> tuple[Any, str | None]:
         """The line that a part is from, and the part's tool_use_id."""
         found = self._connection.execute(
-            "SELECT m.line, m.tool_use_id, c.transcript_id, c.sequence, c.first_line FROM transcript_parts AS m "
+            "SELECT m.line, m.session_id, m.tool_use_id, t.client, c.transcript_id, c.sequence, c.first_line "
+            "FROM transcript_parts AS m JOIN transcripts AS t ON t.id = m.transcript_id "
             "JOIN transcript_chunks AS c ON c.transcript_id = m.transcript_id "
             "AND m.line >= c.first_line AND m.line < c.first_line + c.lines "
             "WHERE m.id = ? LIMIT 1",
@@ -50,8 +53,14 @@ class Lines:
             return None, None
         lines = self._lines(found["transcript_id"], found["sequence"])
         try:
-            return chunks.parse(lines[found["line"] - found["first_line"]]), found["tool_use_id"]
-        except (ValueError, LookupError, TypeError):
+            entry, call = chunks.parse(lines[found["line"] - found["first_line"]]), found["tool_use_id"]
+            if found["client"] != CLAUDE_CODE:
+                translated = transcripts.entries(found["client"], entry, found["session_id"])
+                entry = {"message": {"content": [block for one in translated for block in one["message"]["content"]]}}
+                if call and "." in call:  # the archive added a number
+                    call = call.partition(".")[0] + "."
+            return entry, call
+        except (ValueError, LookupError, TypeError, AttributeError):
             return None, None
 
     def _lines(self, transcript_id: int, sequence: int) -> list[bytes]:

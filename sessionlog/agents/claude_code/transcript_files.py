@@ -8,7 +8,7 @@ from sessionlog.system.files import open_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from mmap import mmap
 
 # Kinds of files that grow line by line, each line an entry; the others are read as a whole.
@@ -26,9 +26,20 @@ LONGEST_ENTRY = 1 << 20
 class Source:
     """One file: its kind, its session and agent as far as the path tells, and the folder of its project."""
 
-    __slots__ = ("agent_id", "folder", "kind", "path", "session_id")
+    __slots__ = ("_name", "agent_id", "client", "folder", "kind", "path", "session_id")
 
-    def __init__(self, path: str, kind: str, folder: str, session_id: str | None, agent_id: str | None = None) -> None:
+    def __init__(
+        self,
+        path: str,
+        kind: str,
+        folder: str,
+        session_id: str | None,
+        agent_id: str | None = None,
+        client: str = "claude-code",
+        name: str = "",
+    ) -> None:
+        self.client = client
+        self._name = name
         self.path = path
         self.kind = kind
         self.folder = folder
@@ -37,13 +48,15 @@ class Source:
 
     @property
     def name(self) -> str:
-        """The path below Claude Code's folder of projects."""
-        return os.path.relpath(self.path, os.path.dirname(self.folder)).replace("\\", "/")
+        """The path below the folder in which the agent keeps its transcripts: Claude Code's folder of projects."""
+        return self._name or os.path.relpath(self.path, os.path.dirname(self.folder)).replace("\\", "/")
 
     @property
     def main_path(self) -> str:
-        """The transcript of the session that this file belongs to."""
-        return self.path if self.kind == MAIN else os.path.join(self.folder, f"{self.session_id}.jsonl")
+        """The transcript of the session that this file belongs to; empty if its path does not tell."""
+        if self.kind == MAIN:
+            return self.path
+        return "" if self._name else os.path.join(self.folder, f"{self.session_id}.jsonl")
 
 
 def config_folder() -> str:
@@ -51,11 +64,12 @@ def config_folder() -> str:
     return getenv("CLAUDE_CONFIG_DIR") or f"{user_home()}/.claude"
 
 
-def find(paths: "Iterable[str]" = ()) -> "Iterator[Source]":
-    """All transcripts in these files and folders, else all that Claude Code has.
+def find(paths: "Iterable[str]" = (), classify: "Callable[[str], Source | None] | None" = None) -> "Iterator[Source]":
+    """All transcripts in these files and folders, else all that Claude Code has. `classify` tells what a file is.
 
     Links that lead out of a folder are not followed: a transcript folder may hold links of strangers.
     """
+    classify = classify or classify_own
     for path in paths or default_folders():
         top = os.path.realpath(path)
         if not os.path.isdir(top):
@@ -86,11 +100,8 @@ def of_session(transcript_path: str) -> "Iterator[Source]":
             yield from find([path])
 
 
-def classify(path: str) -> "Source | None":
-    """What a file is, by its path alone; None if it is none of ours.
-
-    A new kind of file (an export, another client) gets its name here, and its reader in `chunks`.
-    """
+def classify_own(path: str) -> "Source | None":
+    """What a file of Claude Code is, by its path alone; None if it is none."""
     parts = path.replace("\\", "/").split("/")
     name = parts[-1]
     stem, ending = os.path.splitext(name)

@@ -189,8 +189,8 @@ def _take_in_batch(archive: sqlite3.Connection, index: sqlite3.Connection, lines
     index.execute("BEGIN IMMEDIATE")
     try:
         event_id, message_id = index.execute("SELECT event_id, message_id FROM progress").fetchone()
-        events = _batch(archive.execute(_NEW_EVENTS, (event_id, BATCH)), _LONG_IN_EVENTS)
-        messages = _batch(archive.execute(_NEW_MESSAGES, (message_id, BATCH)), _LONG_IN_MESSAGES)
+        events = first_rows(archive.execute(NEW_EVENTS, (event_id, BATCH)), LONG_IN_EVENTS)
+        messages = first_rows(archive.execute(NEW_MESSAGES, (message_id, BATCH)), LONG_IN_MESSAGES)
         whole_messages = (row if row["known"] else whole(row, lines) for row in messages)
         _insert(index, _documents(events, document_of_event, "event_id"))
         _insert(index, _documents(whole_messages, document_of_message, "message_id"))
@@ -205,14 +205,14 @@ def _take_in_batch(archive: sqlite3.Connection, index: sqlite3.Connection, lines
     return len(events) + len(messages)
 
 
-_LONG_IN_EVENTS = (
+LONG_IN_EVENTS = (
     *("prompt", "last_assistant_message", "message", "command", "old_string", "new_string", "content", "error"),
     *("tool_input", "tool_response", "extra"),
 )
-_LONG_IN_MESSAGES = ("text", "thinking")
+LONG_IN_MESSAGES = ("text", "thinking")
 
 
-def _batch(cursor: sqlite3.Cursor, long: tuple[str, ...]) -> list[Row]:
+def first_rows(cursor: sqlite3.Cursor, long: tuple[str, ...]) -> list[Row]:
     """The first rows: no more than fit into memory many times over."""
     rows: list[Row] = []
     length = 0
@@ -227,7 +227,7 @@ def _batch(cursor: sqlite3.Cursor, long: tuple[str, ...]) -> list[Row]:
 
 # A call that has ended is found by its end. What hooks and transcript both know is found once, as the hook's event.
 # The unary plus keeps SQLite on the index of the session: all prompts of the archive are many more.
-_NEW_EVENTS = f"""
+NEW_EVENTS = f"""
 SELECT *, (
     event = '{CALL_START}' AND EXISTS (
         SELECT 1 FROM events AS done
@@ -237,7 +237,7 @@ SELECT *, (
 ) AS known
 FROM events WHERE id > ? ORDER BY id LIMIT ?
 """
-_NEW_MESSAGES = """
+NEW_MESSAGES = """
 SELECT *, (
     (tool_use_id IS NOT NULL AND EXISTS (
         SELECT 1 FROM events WHERE events.tool_use_id = part.tool_use_id AND events.session_id = part.session_id

@@ -18,8 +18,8 @@ _CJK = (
     "\U0001b000-\U0001b16f\U00020000-\U0003ffff"
 )
 _CJK_CHARACTER = re.compile(f"[{_CJK}]")
-_CJK_RUN = re.compile(f"([{_CJK}]+)")
-_CAMEL_JOINT = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+CJK_RUN = re.compile(f"([{_CJK}]+)")
+CAMEL_JOINT = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 # Letters and digits by their kind: where a word has a joint, `aA` or `AAa` stands.
 _KINDS = bytearray(b" " * 256)
 for _letters, _kind in ((b"abcdefghijklmnopqrstuvwxyz0123456789", b"a"), (b"ABCDEFGHIJKLMNOPQRSTUVWXYZ", b"A")):
@@ -42,7 +42,7 @@ def segment(text: str) -> str:
     compounds = _compounds(text)
     if compounds:
         # Behind the text, so that phrases in the text itself stay phrases. Sorted: the same text, the same index.
-        text += "\n" + "\n".join(_CAMEL_JOINT.sub(" ", word) for word in sorted(compounds))
+        text += "\n" + "\n".join(CAMEL_JOINT.sub(" ", word) for word in sorted(compounds))
     return text
 
 
@@ -58,7 +58,7 @@ def _compounds(text: str) -> set[str]:
             end = len(kinds) if end < 0 else end
             found.add(data[kinds.rfind(b" ", 0, at) + 1 : end])
             at = kinds.find(joint, end)
-    return {word for word in map(bytes.decode, found) if _CAMEL_JOINT.search(word)}
+    return {word for word in map(bytes.decode, found) if CAMEL_JOINT.search(word)}
 
 
 def terms(question: str) -> list[list[Term]]:
@@ -92,7 +92,7 @@ def tokens(text: str) -> list[str]:
 def _spaced(text: str) -> str:
     if text.isascii():
         return text
-    pieces = _CJK_RUN.split(text)
+    pieces = CJK_RUN.split(text)
     pieces[1::2] = map(" ".join, pieces[1::2])
     return " ".join(pieces)
 
@@ -130,7 +130,7 @@ def pattern(groups: list[list[Term]]) -> re.Pattern[str] | None:
 
 def _fts(term: Term) -> str:
     readings = [tokens(term.text)]
-    parts = tokens(_CAMEL_JOINT.sub(" ", term.text))
+    parts = tokens(CAMEL_JOINT.sub(" ", term.text))
     if parts != readings[0]:
         readings.append(parts)
     star = " *" if term.prefix else ""
@@ -142,7 +142,7 @@ def _highlight(term: Term) -> str:
     body = r"[\W_]*".join(re.escape(word) for word in words)
     start = r"(?<![^\W_])" if not _CJK_CHARACTER.match(words[0]) else ""
     end = r"(?![^\W_])" if not term.prefix and not _CJK_CHARACTER.match(words[-1]) else ""
-    parts = _CAMEL_JOINT.split(term.text)
+    parts = CAMEL_JOINT.split(term.text)
     if len(parts) > 1:
         start = end = ""
     return f"{start}{body}{end}"

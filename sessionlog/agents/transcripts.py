@@ -1,0 +1,95 @@
+"""Transcripts of all agents: where they are, whose a file is, who reads its lines.
+
+Claude Code's are the model. Another agent has a module `transcripts` in its folder, with
+
+    base()                      the folder that holds its transcripts; `restore` writes there
+    classify(path)              a Source with the name of the file below `base()`, or None if it is not its file
+    working_directory(source)   where the session worked, or None
+    Reader                      a TranslatedReader
+"""
+
+import os
+
+from sessionlog.agents import registry
+from sessionlog.agents.claude_code import transcript_files
+from sessionlog.agents.claude_code.transcript_lines import Reader
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+    from sessionlog.agents.claude_code.transcript_files import Source
+
+
+def find(paths: "Iterable[str]" = ()) -> "Iterator[Source]":
+    """All transcripts in these files and folders, else all that the agents here have."""
+    paths = list(paths)
+    if paths:
+        yield from transcript_files.find(paths, classify)
+        return
+    yield from transcript_files.find()
+    for client, agent in _agents():
+        if os.path.isdir(agent.base()):
+            yield from (source for source in transcript_files.find([agent.base()], classify) if source.client == client)
+
+
+def of_session(transcript_path: str, client: str) -> "Iterator[Source]":
+    """The transcript, and all that lies beside it for the same session."""
+    if client == registry.CLAUDE_CODE:
+        yield from transcript_files.of_session(transcript_path)
+    elif (source := classify(transcript_path)) and source.client == client:
+        yield source
+        folder = getattr(registry.part(client, "transcripts"), "folder_of_subagents", lambda source: "")(source)
+        if os.path.isdir(folder):
+            yield from transcript_files.find([folder], classify)
+
+
+def classify(path: str) -> "Source | None":
+    """What a file is, and whose."""
+    for _, agent in _agents():
+        if source := agent.classify(path):
+            found: Source = source
+            return found
+    return transcript_files.classify_own(path)
+
+
+def working_directory(source: "Source") -> str | None:
+    """Where the session of a transcript worked."""
+    if source.client != registry.CLAUDE_CODE:
+        found: str | None = registry.part(source.client, "transcripts").working_directory(source)
+        return found
+    return (
+        transcript_files.relocated_to(source.main_path)
+        or transcript_files.peek(source.main_path)[1]
+        or transcript_files.peek(source.path)[1]
+        or transcript_files.decoded_folder(source)
+    )
+
+
+def base(client: str) -> str:
+    """The folder in which an agent looks for the transcripts that `restore` writes back."""
+    if client == registry.CLAUDE_CODE:
+        return os.path.join(transcript_files.config_folder(), "projects")
+    folder: str = registry.part(client, "transcripts").base()
+    return folder
+
+
+def reader(client: str, session_id: str, agent_id: str | None) -> Reader:
+    """What collects the content of an agent's lines."""
+    if client == registry.CLAUDE_CODE:
+        return Reader(session_id, agent_id)
+    made: Reader = registry.part(client, "transcripts").Reader(session_id, agent_id)
+    return made
+
+
+def entries(client: str, line: "dict[str, Any]", session_id: str) -> "list[dict[str, Any]]":
+    """A line as Claude Code would have written it: one line of another agent may be several."""
+    if client == registry.CLAUDE_CODE:
+        return [line]
+    return list(registry.part(client, "transcripts").Reader(session_id, None).entries(line))
+
+
+def _agents() -> "list[tuple[str, Any]]":
+    names = registry.others("transcripts")
+    return [(name, registry.part(name, "transcripts")) for name in names]

@@ -1,0 +1,247 @@
+"""`sessionlog` without arguments: a full-screen list of sessions to search, look into, show, resume or export."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import os
+import sqlite3
+from contextlib import closing, suppress
+from itertools import islice
+from typing import Any, NamedTuple
+
+from prompt_toolkit.application import Application
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.data_structures import Point
+from prompt_toolkit.filters import Condition
+from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples, to_formatted_text
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.layout import BufferControl, ConditionalContainer, FormattedTextControl, HSplit, Layout, VSplit
+from prompt_toolkit.layout.containers import Window
+from prompt_toolkit.layout.processors import BeforeInput
+from prompt_toolkit.output import ColorDepth
+from prompt_toolkit.styles import Style
+
+from sessionlog.archive import lookup, read
+from sessionlog.archive.place import Place
+from sessionlog.ask.rollup import sessions, stats
+from sessionlog.ask.search import find as search
+from sessionlog.cli import table, terminal
+from sessionlog.cli.session_view import View
+from sessionlog.errors import SessionlogError
+from sessionlog.session import header, live, load
+from sessionlog.text import plain
+
+LISTED = 5000  # more than that nobody scrolls through; typing finds the others
+PREVIEWED = 400  # lines
+HITS = 500  # of the full-text search, of which many may be in one session
+WAIT = 0.15  # seconds after a key before the archives are searched
+NARROW = 90  # columns, below which there is no room for the preview
+
+STYLE = Style.from_dict(
+    {
+        "id": "ansiyellow",
+        "failed": "ansired",
+        "live": "ansigreen",
+        "project": "ansicyan",
+        "chosen": "reverse",
+        "quiet": "ansibrightblack",
+        "bar": "reverse",
+    }
+)
+KEYS = "Enter show · ^R resume · ^O browser · ^E export · ^Y copy id · Tab all projects · Esc quit"
+
+
+class Picked(NamedTuple):
+    """What to do with which session."""
+
+    action: str  # show, resume, browse, export
+    found: lookup.FoundSession
+
+
+class Listed(NamedTuple):
+    """A session of the list, and the text that typing is compared with."""
+
+    place: Place
+    row: dict[str, Any]
+    text: str
+
+
+class Picker:
+    """The list, what was typed, and which session is chosen."""
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        self.everywhere = not os.path.exists(place.db)
+        self.all: list[Listed] = []
+        self.shown: list[Listed] = []
+        self.chosen = 0
+        self.message = ""
+        self.previews: dict[tuple[str, str], StyleAndTextTuples] = {}
+        self.typed = Buffer(multiline=False, on_text_changed=lambda _: self._typed())
+        self.app: Application[Picked | None] = Application(
+            layout=self._layout(),
+            key_bindings=self._keys(),
+            style=STYLE,
+            full_screen=True,
+            color_depth=ColorDepth.MONOCHROME if terminal.wants_colour() is False else None,
+        )
+        self._load()
+
+    def run(self) -> Picked | None:
+        """What the person chose; None if nothing."""
+        return self.app.run()
+
+    # --- What is listed -----------------------------------------------------------------------------------------------
+
+    def _load(self) -> None:
+        places = read.all_places() if self.everywhere else [self.place]
+        found = [place for place in places if os.path.exists(place.db)]
+        by_name = {place.name: place for place in found}
+        with stats.Counted(found) as counted:
+            sources = [sessions.Source(place.name, connection) for place, connection in counted.connections]
+            rows = sessions.page(sources, sessions.Filters(), sessions.Order(), None, LISTED).rows
+        self.all = [_listed(by_name[row["project"]], row) for row in rows]
+        self._filter(set())
+
+    def _typed(self) -> None:
+        """Filter the list at once, and by a search of the archives a moment later."""
+        self._filter(set())
+        if self.typed.text.strip():
+            self.app.create_background_task(self._search(self.typed.text))
+
+    async def _search(self, text: str) -> None:
+        await asyncio.sleep(WAIT)
+        if text == self.typed.text:
+            found = await asyncio.to_thread(self._sessions_with, text)
+            if text == self.typed.text:
+                self._filter(found)
+                self.app.invalidate()
+
+    def _sessions_with(self, text: str) -> set[str]:
+        ids: set[str] = set()
+        for place in {listed.place for listed in self.all}:
+            # Half a query may be none, and an archive may be busy: then the list is filtered by its own words alone.
+            with suppress(SessionlogError, sqlite3.Error, OSError):
+                ids.update(hit.row["session_id"] for hit in islice(search.find(place, text, seconds=2), HITS))
+        return ids
+
+    def _filter(self, found: set[str]) -> None:
+        words = self.typed.text.lower().split()
+        self.shown = [
+            listed
+            for listed in self.all
+            if all(word in listed.text for word in words) or listed.row["session_id"] in found
+        ]
+        self.chosen = min(self.chosen, max(len(self.shown) - 1, 0))
+
+    # --- How it looks -------------------------------------------------------------------------------------------------
+
+    def _layout(self) -> Layout:
+        typed = Window(BufferControl(self.typed, input_processors=[BeforeInput("Search: ", "class:quiet")]), height=1)
+        listed = Window(FormattedTextControl(self._list, get_cursor_position=lambda: Point(0, self.chosen)))
+        preview = ConditionalContainer(
+            VSplit([Window(width=1, char="│", style="class:quiet"), Window(FormattedTextControl(self._preview))]),
+            Condition(lambda: self.app.output.get_size().columns >= NARROW),
+        )
+        bar = Window(FormattedTextControl(lambda: f" {self.message or KEYS}"), height=1, style="class:bar")
+        rule = Window(height=1, char="─", style="class:quiet")
+        return Layout(HSplit([typed, rule, VSplit([listed, preview]), bar]), focused_element=typed)
+
+    def _list(self) -> StyleAndTextTuples:
+        if not self.shown:
+            return [("class:quiet", "No sessions match." if self.all else str(read.nothing_recorded([self.place])))]
+        columns = self.app.output.get_size().columns
+        width = columns if columns < NARROW else (columns - 1) // 2
+        fragments: StyleAndTextTuples = []
+        for number, listed in enumerate(self.shown):
+            fragments += _line(listed, width, self.everywhere, number == self.chosen)
+        return fragments
+
+    def _preview(self) -> StyleAndTextTuples:
+        if not self.shown:
+            return []
+        listed = self.shown[self.chosen]
+        key = (listed.place.db, listed.row["session_id"])
+        if key not in self.previews:
+            self.previews[key] = []
+            self.app.create_background_task(self._read_preview(listed))
+        return self.previews[key]
+
+    async def _read_preview(self, listed: Listed) -> None:
+        self.previews[listed.place.db, listed.row["session_id"]] = await asyncio.to_thread(preview, listed)
+        self.app.invalidate()
+
+    # --- Keys ---------------------------------------------------------------------------------------------------------
+
+    def _keys(self) -> KeyBindings:
+        keys = KeyBindings()
+        for name, lines, screens in (
+            *(("up", -1, 0), ("c-p", -1, 0), ("down", 1, 0), ("c-n", 1, 0)),
+            *(("pageup", 0, -1), ("pagedown", 0, 1)),
+        ):
+            keys.add(name)(lambda _, lines=lines, screens=screens: self._move(lines + screens * self._screen()))
+        for name, action in (("enter", "show"), ("c-r", "resume"), ("c-o", "browse"), ("c-e", "export")):
+            keys.add(name)(lambda event, action=action: self._pick(event, action))
+        keys.add("c-y")(lambda _: self._copy())
+        keys.add("tab")(lambda _: self._switch())
+        for name in ("escape", "c-c", "c-d"):
+            keys.add(name, eager=name == "escape")(lambda event: event.app.exit(result=None))
+        return keys
+
+    def _screen(self) -> int:
+        """How many sessions fit the screen."""
+        return max(self.app.output.get_size().rows - 3, 1)
+
+    def _move(self, step: int) -> None:
+        self.message = ""
+        self.chosen = max(0, min(self.chosen + step, len(self.shown) - 1))
+
+    def _pick(self, event: KeyPressEvent, action: str) -> None:
+        if self.shown:
+            listed = self.shown[self.chosen]
+            event.app.exit(result=Picked(action, lookup.find_session([listed.place], listed.row["session_id"])))
+
+    def _copy(self) -> None:
+        """Let the terminal put the id into the clipboard (OSC 52), also through ssh."""
+        if self.shown:
+            session_id = self.shown[self.chosen].row["session_id"]
+            self.app.output.write_raw(f"\x1b]52;c;{base64.b64encode(session_id.encode()).decode()}\x07")
+            self.message = f"Copied {plain.safe(session_id)}"
+
+    def _switch(self) -> None:
+        self.everywhere = not self.everywhere
+        self.chosen = 0
+        self._load()
+
+
+def preview(listed: Listed) -> StyleAndTextTuples:
+    """The beginning of a session as `show` prints it."""
+    try:
+        with closing(read.connect(listed.place)) as connection:
+            found = lookup.find_session([listed.place], listed.row["session_id"])
+            about = header.load(connection, found.session, listed.place.project)
+            lines = View().session(about, load.entries(connection, listed.row["session_id"]))
+            return to_formatted_text(ANSI("\n".join(islice(lines, PREVIEWED))))
+    except (SessionlogError, sqlite3.Error, OSError) as error:
+        return [("class:failed", plain.safe(str(error)))]
+
+
+def _listed(place: Place, row: dict[str, Any]) -> Listed:
+    texts = (row["title"], row["first_prompt"], row["session_id"], row["git_branch"], os.path.basename(place.project))
+    return Listed(place, row, " ".join(text for text in texts if text).lower())
+
+
+def _line(listed: Listed, width: int, with_project: bool, is_chosen: bool) -> StyleAndTextTuples:
+    row = listed.row
+    parts = [("class:quiet", plain.local_time(row["started_at"], "%m-%d %H:%M ")), ("class:id", row["session_id"][:6])]
+    if live.is_live(row):
+        parts.append(("class:live", " live"))
+    if row["failures"]:
+        parts.append(("class:failed", f" {row['failures']:,} failed"))
+    if with_project:
+        parts.append(("class:project", f" {plain.one_line(os.path.basename(listed.place.project), 16)}"))
+    used = sum(table.display_width(text) for _, text in parts)
+    room = max(width - used - 2, 8)
+    parts.append(("", f" {table.pad(plain.one_line(row['title'] or row['first_prompt'] or '', room), room)}\n"))
+    return [(f"{style} class:chosen" if is_chosen else style, plain.safe(text)) for style, text in parts]

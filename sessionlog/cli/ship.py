@@ -1,0 +1,156 @@
+"""sessionlog ship."""
+
+from __future__ import annotations
+
+import os
+import platform
+import secrets
+from typing import Any
+
+import click
+
+from sessionlog.archive import read
+from sessionlog.archive.place import Place, home_folder
+from sessionlog.cli.common import json_option, print_json
+from sessionlog.cli.main import example
+from sessionlog.errors import SessionlogError
+from sessionlog.team import choices, connection, levels, ship
+from sessionlog.team.choices import Choice
+from sessionlog.text import plain
+
+
+@example(
+    "sessionlog ship --enable sessionlog",
+    "sessionlog ship --enable sessionlog --content no-outputs --project ~/shop",
+    "sessionlog ship --dry-run",
+    "sessionlog ship",
+    "sessionlog ship --status",
+    "sessionlog ship --disable",
+)
+@click.command()
+@click.option("--enable", metavar="SERVICE", help="Ship this project from now on, to a service of ~/.pg_service.conf.")
+@click.option("--disable", is_flag=True, help="Ship this project no longer; what was shipped stays there.")
+@click.option(
+    "--content",
+    type=click.Choice(list(levels.LEVELS)),
+    help="With --enable, what leaves this machine: "
+    + "; ".join(f"{name}: {text}" for name, text in levels.LEVELS.items())
+    + ".",
+)
+@click.option("--project", metavar="DIR", type=click.Path(), help="Only the project in DIR.")
+@click.option("--to", metavar="SERVICE", help="Only projects that are shipped to this service.")
+@click.option(
+    "--as-copy", is_flag=True, help="Ship this project's archive as a new one: it is a copy of a shipped one."
+)
+@click.option("--dry-run", is_flag=True, help="Tell how many events would be sent; connect and send nothing.")
+@click.option("--status", is_flag=True, help="Ask the team archive how far it came, and send nothing.")
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing unless something is wrong.")
+@json_option
+@click.pass_context
+def command(
+    ctx: click.Context,
+    enable: str | None,
+    disable: bool,
+    content: str | None,
+    project: str | None,
+    to: str | None,
+    as_copy: bool,
+    dry_run: bool,
+    status: bool,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Send what is new to the team archive, of the projects that were enabled.
+
+    Nothing is sent unless a project is enabled. Secrets are replaced before they are recorded, and what looks like one
+    is refused. Every event arrives once, however often this runs. Host, user and TLS settings stand in
+    ~/.pg_service.conf, the password in ~/.pgpass.
+    """
+    if enable or disable or as_copy:
+        _choose(read.place_of(project), enable, content, disable, as_copy)
+        return
+    if content:
+        raise click.UsageError("--content goes with --enable.")
+    chosen = _chosen(project, to)
+    if not chosen:
+        raise SessionlogError("no project is shipped yet; `sessionlog ship --enable SERVICE` enables this one")
+    reports, failed = [], False
+    for place, choice in chosen:
+        try:
+            reports.append(_one(place, choice, dry_run, status, quiet or as_json))
+        except SessionlogError as error:
+            failed = True
+            reports.append({"project": place.project, "service": choice.service, "error": str(error)})
+    if as_json:
+        print_json(reports)
+    else:
+        for report in reports:
+            _print(report, quiet)
+    if failed:
+        ctx.exit(1)
+
+
+def _choose(place: Place, enable: str | None, content: str | None, disable: bool, as_copy: bool) -> None:
+    before = choices.of(place)
+    if disable:
+        choices.choose(place, None)
+        click.echo(f"{plain.safe(place.project)} is shipped no longer.")
+        return
+    if not enable and not before:
+        raise SessionlogError("this project is not shipped; `sessionlog ship --enable SERVICE` enables it")
+    choice = Choice(
+        enable or (before.service if before else ""),
+        content or (before.content if before else "all"),
+        secrets.token_hex(4) if as_copy else before.copy if before else "",
+    )
+    choices.choose(place, choice)
+    told = f"{plain.safe(place.project)} is shipped to {choice.service!r} from now on: {levels.LEVELS[choice.content]}."
+    click.echo(f"{told}\n`sessionlog ship` sends what is new; after each session it starts by itself.")
+
+
+def _chosen(project: str | None, to: str | None) -> list[tuple[Place, Choice]]:
+    enabled = choices.read(home_folder())
+    found = [read.place_of(project)] if project else read.all_places()
+    pairs = [(place, enabled[name]) for place in found if (name := os.path.basename(place.db)) in enabled]
+    return [(place, choice) for place, choice in pairs if to is None or choice.service == to]
+
+
+def _one(place: Place, choice: Choice, dry_run: bool, status: bool, quiet: bool) -> dict[str, Any]:
+    common = {"project": place.project, "service": choice.service, "content": choice.content}
+    if dry_run:
+        return {**common, "in_archive": ship.count(place)}
+    with connection.connect(choice.service) as server:
+        if status:
+            found = ship.status(server, place, choice, platform.node())
+            return {**common, **found._asdict(), "last_at": found.last_at and found.last_at.isoformat()}
+        with click.progressbar(length=1, label="Shipping", width=30, hidden=quiet, show_eta=True) as bar:
+
+            def progress(done: int, total: int) -> None:
+                bar.length = max(total, 1)
+                bar.update(done - bar.pos)
+
+            done = ship.ship(server, place, choice, platform.node(), progress)
+    return {**common, **done._asdict()}
+
+
+def _print(report: dict[str, Any], quiet: bool) -> None:
+    project = plain.safe(report["project"])
+    if "error" in report:
+        click.secho(f"{project}: {plain.safe(report['error'])}", fg="red", err=True)
+        return
+    for notice in report.get("notices", ()):
+        click.secho(f"{project}: {notice}", fg="yellow", err=True)
+    if quiet:
+        return
+    if "in_archive" in report:
+        text = f"{plain.counted(report['in_archive'], 'event')} in the archive; `--status` asks how many are shipped"
+    elif "waiting" in report:
+        at = f", last at {report['last_at']}" if report["last_at"] else ""
+        held = ", on legal hold" if report["hold"] else ""
+        text = f"{report['shipped']:,} shipped, {plain.counted(report['waiting'], 'event')} waiting{at}{held}"
+    else:
+        parts = [plain.counted(report["events"], "event"), plain.counted(report["messages"], "message")]
+        text = "sent " + " and ".join(parts)
+        if report["taken_out"]:
+            text += f"; took out or redacted {plain.counted(report['taken_out'], 'event')}"
+    click.echo(f"{project} → {plain.safe(report['service'])} ({report['content']}): {text}")

@@ -1,0 +1,52 @@
+"""sessionlog team: the commands of the team archive."""
+
+from __future__ import annotations
+
+import importlib
+
+import click
+
+from sessionlog.cli.main import example
+
+# Command name -> (module, one line for the list of commands), as in cli/main.py.
+COMMANDS: dict[str, tuple[str, str]] = {
+    "add": ("team_admin", "Let a developer ship, as a member of a team."),
+    "hold": ("team_admin", "Put archives on legal hold, or release them."),
+    "init": ("team_admin", "Make the team archive in a PostgreSQL database, or print the SQL."),
+    "reader": ("team_admin", "Let somebody read a team, or everything."),
+    "remove": ("team_admin", "Let a developer ship no longer."),
+    "retain": ("team_admin", "Remove what is older than a time, except what is on hold."),
+}
+
+
+class TeamGroup(click.Group):
+    """Imports the module of a command when the command is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"sessionlog.cli.{COMMANDS[cmd_name][0]}")
+        command: click.Command = getattr(module, cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name][1]) for name in self.list_commands(ctx)])
+
+
+@example(
+    "sessionlog team init --service sessionlog",
+    "sessionlog team add ann --team payments",
+    "sessionlog team reader cat --team payments",
+)
+@click.group(cls=TeamGroup)
+def command() -> None:
+    """Ask and manage the team archive: the sessions of many people in one PostgreSQL database.
+
+    `sessionlog ship` fills it. What you see depends on your role there: developers see their own sessions, leads those
+    of their team, auditors all. `--service` names a section of ~/.pg_service.conf; the default is $PGSERVICE or
+    `sessionlog`.
+    """

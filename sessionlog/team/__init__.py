@@ -1,0 +1,1 @@
+"""The team archive: sessions of many people in one PostgreSQL database."""

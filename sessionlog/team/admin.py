@@ -1,0 +1,108 @@
+"""What the owner of a team archive does: make it, add people, hold and retain."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sessionlog.agents.claude_code import prices
+from sessionlog.errors import SessionlogError
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    import psycopg
+
+    Connection: TypeAlias = psycopg.Connection[Any]
+
+FOLDER = Path(__file__).parent / "postgres"
+SCRIPTS = ("team.sql", "functions.sql", "tables.sql", "rights.sql", "views.sql")
+
+
+def schema(server_version: int = 150000) -> str:
+    """The SQL that makes a team archive."""
+    names = [*SCRIPTS]
+    if server_version >= 160000:
+        names.insert(names.index("functions.sql") + 1, "functions_16.sql")
+    return "\n".join((FOLDER / name).read_text(encoding="utf-8") for name in names)
+
+
+def init(connection: Connection, home: str) -> bool:
+    """Make the team archive, and write the price list; False if there is one already."""
+    with connection.transaction():
+        exists = connection.execute("SELECT to_regnamespace('sessionlog') IS NOT NULL").fetchone() == (True,)
+        if not exists:
+            connection.execute(schema(connection.info.server_version).encode())
+        write_prices(connection, home)
+    return not exists
+
+
+def write_prices(connection: Connection, home: str) -> None:
+    """Write the price list of this machine, for the models that it names and for those that occur."""
+    table = prices.load(home)
+    occur = connection.execute("SELECT DISTINCT model FROM sessionlog.model_answers").fetchall()
+    rows = []
+    for model in sorted({*table["models"], *(model for (model,) in occur)}):
+        price = prices.of_model(table, model)
+        if price:
+            rows.append((model, *(float(price[kind]) for kind in prices.KINDS), str(table["date"])))
+    connection.execute("DELETE FROM sessionlog.model_prices")
+    with connection.cursor() as cursor:
+        cursor.executemany("INSERT INTO sessionlog.model_prices VALUES (%s, %s, %s, %s, %s, %s, %s)", rows)
+
+
+def add(connection: Connection, developer: str, team: str) -> None:
+    """Let a role ship, as a member of a team; or move it to another team."""
+    from psycopg import sql
+
+    _check_role(connection, developer)
+    with connection.transaction():
+        before = connection.execute("SELECT team FROM developers WHERE developer = %s", (developer,)).fetchone()
+        connection.execute(
+            "INSERT INTO developers VALUES (%s, %s) ON CONFLICT (developer) DO UPDATE SET team = excluded.team",
+            (developer, team),
+        )
+        connection.execute(sql.SQL("GRANT sessionlog_developer TO {}").format(sql.Identifier(developer)))
+        for changed in {team, *(before or ())}:
+            connection.execute("SELECT publish_team(%s)", (changed,))
+
+
+def remove(connection: Connection, developer: str) -> None:
+    """Let a role ship no longer. What it has shipped stays, and its team still reads it."""
+    from psycopg import sql
+
+    _check_role(connection, developer)
+    connection.execute(sql.SQL("REVOKE sessionlog_developer FROM {}").format(sql.Identifier(developer)))
+
+
+def reader(connection: Connection, role: str, team: str | None, revoke: bool = False) -> None:
+    """Let a role read a team, or everything if there is no team; or no longer."""
+    from psycopg import sql
+
+    _check_role(connection, role)
+    with connection.transaction():
+        if team:
+            connection.execute("SELECT publish_team(%s)", (team,))
+        group = sql.Identifier(f"sessionlog_team_{team}" if team else "sessionlog_auditor")
+        words = "REVOKE {} FROM {}" if revoke else "GRANT {} TO {}"
+        connection.execute(sql.SQL(words).format(group, sql.Identifier(role)))
+
+
+def hold(connection: Connection, developer: str, archive: int | None, release: bool) -> int:
+    """Put archives of a developer on legal hold, or release them; returns how many."""
+    done: Any = connection.execute(
+        "UPDATE archives SET hold = %s WHERE developer = %s AND (%s::int IS NULL OR archive = %s)",
+        (not release, developer, archive, archive),
+    )
+    return int(done.rowcount)
+
+
+def retain(connection: Connection, before: str, dry_run: bool) -> dict[str, int]:
+    """Remove what is older than that day, except what is on hold."""
+    with connection.transaction(force_rollback=dry_run):
+        return dict(connection.execute("SELECT * FROM retain(%s)", (before,)).fetchall())
+
+
+def _check_role(connection: Connection, role: str) -> None:
+    if not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (role,)).fetchone():
+        raise SessionlogError(f"there is no role {role!r} in the database; create it with CREATE ROLE … LOGIN first")

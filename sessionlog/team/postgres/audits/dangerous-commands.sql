@@ -1,0 +1,248 @@
+-- Made from sessionlog/ask/audits/dangerous-commands.sql by tools/generate.py. Do not edit. $1 is :since.
+
+WITH rules AS MATERIALIZED (
+  SELECT
+    kind.key AS kind,
+    pattern.value AS pattern
+  FROM json_each(
+    '{
+            "deletes": [
+                "* rm -r*", "* rm -[a-z]r*", "* rm -[a-z][a-z]r*", "* rm -[a-z] -r*", "* rm --recursive*",
+                "* find * -delete *", "* shred *", "* dd *of=/dev/*", "* mkfs*", "* rmdir /s*",
+                "* remove-item *-recurse*", "* git clean -f*", "* git clean -[a-z]f*", "* git clean -[a-z][a-z]f*",
+                "* git clean *--force*"
+            ],
+            "forces": [
+                "* git push *--force*", "* git push -f *", "* git push * -f *", "* git push * +[a-z]*",
+                "* git push *--delete*", "* git push *--mirror*", "* git reset *--hard*", "* git checkout -f*",
+                "* git checkout -- *", "* git filter-branch*", "* git filter-repo*", "* git stash drop*",
+                "* git stash clear*", "* git reflog expire*", "* git update-ref -d*"
+            ],
+            "skips checks": [
+                "* git *--no-verify*", "* git commit -n *", "* git *--no-gpg-sign*",
+                "*--dangerously-skip-permissions*"
+            ],
+            "escalates": [
+                "* sudo *", "* doas *", "* pkexec *", "* su - *", "* su -c *", "* chmod *777*", "* chmod *+s *",
+                "* chmod a+w*", "* chown *root*", "* setcap *", "* docker *--privileged*", "* setenforce 0*",
+                "*/authorized_keys*", "*/etc/sudoers*", "* crontab -*", "* systemctl enable *", "* launchctl load *"
+            ],
+            "runs code from the network": [
+                "* curl * | sh *", "* curl * | bash *", "* curl * | zsh *", "* curl * | sudo *",
+                "* curl * | python*", "* curl * | node *", "* wget * | sh *", "* wget * | bash *",
+                "* wget * | sudo *", "* wget * | python*", "* sh < curl *", "* bash < curl *",
+                "* sh -c $ curl *", "* bash -c $ curl *", "* eval $ curl *", "* source < curl *",
+                "* iwr * | iex *", "* irm * | iex *"
+            ],
+            "destroys": [
+                "* drop table *", "* drop database *", "* drop schema *", "* truncate table *", "* dropdb *",
+                "* flushall *", "*.dropdatabase *", "* db:drop*", "* migrate:fresh*", "* migrate reset*",
+                "* kubectl delete *", "* kubectl * delete *", "* kubectl drain *", "* helm uninstall *",
+                "* terraform destroy*", "* terraform apply *-auto-approve*", "* tofu destroy*", "* pulumi destroy*",
+                "* aws * delete-*", "* aws s3 rb *", "* aws s3 rm *--recursive*", "* aws * terminate-instances*",
+                "* gcloud * delete *", "* az * delete *", "* gh repo delete *", "* docker system prune*",
+                "* docker volume rm *", "* docker volume prune*", "* docker compose down *-v *"
+            ],
+            "publishes": [
+                "* npm publish*", "* pnpm publish*", "* yarn publish*", "* yarn npm publish*", "* bun publish*",
+                "* twine upload*", "* uv publish*", "* poetry publish*", "* flit publish*", "* hatch publish*",
+                "* cargo publish*", "* gem push*", "* docker push*", "* nuget push*", "* mvn deploy*",
+                "* vsce publish*", "* gh release create*", "* gh pr merge*", "* firebase deploy*",
+                "* wrangler deploy*", "* fly deploy*", "* vercel *--prod*", "* netlify deploy *--prod*"
+            ]
+        }'
+  ) AS kind
+  CROSS JOIN json_each(kind.value) AS pattern
+), calls AS (
+  SELECT
+    id,
+    session_id,
+    COALESCE(started_at, finished_at) AS at,
+    agent_id,
+    command,
+    outcome
+  FROM tool_calls
+  WHERE
+    action = 'run'
+    AND COALESCE(started_at, finished_at, '') >= CAST($1 AS TEXT)
+    AND (
+      id < 0 OR TRUE
+    )
+), suspects AS (
+  SELECT
+    *
+  FROM calls
+  WHERE
+    (
+      instr(command, 'rm ') <> 0
+    )
+    OR (
+      instr(command, 'git ') <> 0
+    )
+    OR (
+      instr(command, 'find ') <> 0
+    )
+    OR (
+      instr(command, 'shred ') <> 0
+    )
+    OR (
+      instr(command, 'dd ') <> 0
+    )
+    OR (
+      instr(command, 'mkfs') <> 0
+    )
+    OR (
+      instr(command, 'su ') <> 0
+    )
+    OR (
+      instr(command, 'sudo') <> 0
+    )
+    OR (
+      instr(command, 'doas ') <> 0
+    )
+    OR (
+      instr(command, 'pkexec ') <> 0
+    )
+    OR (
+      instr(command, 'chmod ') <> 0
+    )
+    OR (
+      instr(command, 'chown ') <> 0
+    )
+    OR (
+      instr(command, 'setcap ') <> 0
+    )
+    OR (
+      instr(command, 'setenforce ') <> 0
+    )
+    OR (
+      instr(command, 'docker ') <> 0
+    )
+    OR (
+      instr(command, 'authorized_keys') <> 0
+    )
+    OR (
+      instr(command, 'crontab ') <> 0
+    )
+    OR (
+      instr(command, 'ctl ') <> 0
+    )
+    OR (
+      instr(command, 'curl ') <> 0
+    )
+    OR (
+      instr(command, 'wget ') <> 0
+    )
+    OR (
+      instr(command, 'iex') <> 0
+    )
+    OR (
+      instr(command, '--dangerously') <> 0
+    )
+    OR (
+      instr(command, 'migrate') <> 0
+    )
+    OR (
+      instr(command, 'helm ') <> 0
+    )
+    OR (
+      instr(command, 'terraform ') <> 0
+    )
+    OR (
+      instr(command, 'tofu ') <> 0
+    )
+    OR (
+      instr(command, 'pulumi ') <> 0
+    )
+    OR (
+      instr(command, 'aws ') <> 0
+    )
+    OR (
+      instr(command, 'gcloud ') <> 0
+    )
+    OR (
+      instr(command, 'az ') <> 0
+    )
+    OR (
+      instr(command, 'gh ') <> 0
+    )
+    OR (
+      instr(command, 'publish') <> 0
+    )
+    OR (
+      instr(command, 'push') <> 0
+    )
+    OR (
+      instr(command, 'upload') <> 0
+    )
+    OR (
+      instr(command, 'deploy') <> 0
+    )
+    OR (
+      instr(command, 'vercel ') <> 0
+    )
+    OR command ILIKE '%drop%'
+    OR command ILIKE '%truncate%'
+    OR command ILIKE '%flushall%'
+    OR command ILIKE '%remove-item%'
+    OR command ILIKE '%rmdir /s%'
+), worded AS MATERIALIZED (
+  SELECT
+    *,
+    LOWER(
+      REPLACE(
+        REPLACE(
+          REPLACE(
+            REPLACE(
+              REPLACE(
+                REPLACE(
+                  REPLACE(
+                    REPLACE(
+                      REPLACE(
+                        REPLACE(REPLACE(REPLACE(' ' || command || ' ', chr(10), ' '), chr(9), ' '), '"', ' '),
+                        '''',
+                        ' '
+                      ),
+                      '(',
+                      ' '
+                    ),
+                    ')',
+                    ' '
+                  ),
+                  ';',
+                  ' '
+                ),
+                '&',
+                ' '
+              ),
+              '|',
+              ' | '
+            ),
+            '/bin/',
+            ' '
+          ),
+          '  ',
+          ' '
+        ),
+        '  ',
+        ' '
+      )
+    ) AS words
+  FROM suspects
+)
+SELECT
+  MIN(at) AS at,
+  session_id,
+  STRING_AGG(DISTINCT kind, ',') AS kind,
+  MIN(command) AS command,
+  MIN(outcome) AS outcome,
+  MIN(agent_id) AS agent_id
+FROM worded
+CROSS JOIN rules
+WHERE
+  glob(pattern, words)
+GROUP BY
+  session_id,
+  id
+ORDER BY
+  at DESC NULLS LAST

@@ -1,0 +1,134 @@
+"""Words for the search of the team archive, cut at home: the same ones that the local index has.
+
+PostgreSQL gets a set of words for each event, without positions: words, their parts, snake_case names as a whole,
+each character and each pair of characters of Chinese, Japanese and Korean, and filters as `#tool_bash`. So two
+characters are found by an index. Phrases are found by their words, and checked against the text afterwards.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+from sessionlog.ask.search import query
+from sessionlog.ask.search.index import Document
+
+# A word that is longer is found by its beginning.
+LONGEST = 100
+# PostgreSQL takes 1 MB of words for a row. Of an output with more, the first ones are found.
+MOST_BYTES = 900_000
+
+_SNAKE = re.compile(r"[^\W_]+(?:_+[^\W_]+)+")
+
+
+def of_document(document: Document) -> str:
+    """The words of what can be found of an event or a message, separated by blanks."""
+    found: dict[str, None] = {_filter(tag): None for tag in document.tags}
+    size = 0
+    for text in document.fields.values():
+        for word in _words(text):
+            if word not in found:
+                size += len(word.encode()) + 1
+                if size > MOST_BYTES:
+                    return " ".join(found)
+                found[word] = None
+    return " ".join(found)
+
+
+def question(groups: Sequence[Sequence[query.Term]], tags: Iterable[query.Term]) -> str:
+    """A tsquery that finds everything that the question means, and for phrases perhaps more."""
+    parts = []
+    for group in groups:
+        if not group[0].negated:
+            parts.append(" | ".join(map(_term, group)))
+        elif len(query.tokens(group[0].text)) == 1:  # of a phrase, a row may have the words and is still wanted
+            parts.append(f"!({_term(group[0])})")
+    parts += [_quoted(_filter(tag.text), tag.prefix) for tag in tags]
+    return " & ".join(f"({part})" for part in parts)
+
+
+def holds(document: Document, groups: Sequence[Sequence[query.Term]]) -> bool:
+    """Whether the words of a document answer a question: phrases in their order, as in the local index."""
+    fields = [_tokens(query.segment(text)) for text in document.fields.values() if text]
+    return all(any(_has(fields, term) for term in group) != group[0].negated for group in groups)
+
+
+def _has(fields: list[list[str]], term: query.Term) -> bool:
+    for words in _readings(term):
+        for field in fields:
+            for start in range(len(field) - len(words) + 1):
+                if field[start : start + len(words) - 1] == words[:-1]:
+                    last = field[start + len(words) - 1]
+                    if last == words[-1] or (term.prefix and last.startswith(words[-1])):
+                        return True
+    return False
+
+
+def _term(term: query.Term) -> str:
+    """Any reading of a term: all of its words, and of CJK every pair."""
+    readings = []
+    for words in _readings(term):
+        pairs = [a + b for a, b in itertools.pairwise(words) if _is_cjk(a) and _is_cjk(b)]
+        # A pair says more than its characters.
+        single = [word for number, word in enumerate(words) if not _in_pair(words, number)]
+        star = bool(term.prefix and not _is_cjk(words[-1]))
+        wanted = [_quoted(word, star and word == words[-1]) for word in dict.fromkeys((*pairs, *single))]
+        readings.append(" & ".join(wanted))
+    snake = _plain(term.text)
+    if _SNAKE.fullmatch(snake) and not term.prefix:
+        return _quoted(snake)
+    return " | ".join(f"({reading})" for reading in readings)
+
+
+def _in_pair(words: Sequence[str], number: int) -> bool:
+    if not _is_cjk(words[number]):
+        return False
+    beside = [*words[max(number - 1, 0) : number], *words[number + 1 : number + 2]]
+    return any(map(_is_cjk, beside))
+
+
+def _readings(term: query.Term) -> list[list[str]]:
+    """The words of a term, and those of its parts if it is in camelCase."""
+    found = [_tokens(term.text), _tokens(query.CAMEL_JOINT.sub(" ", term.text))]
+    return found[: 1 if found[0] == found[1] else 2]
+
+
+def _words(text: str) -> Iterable[str]:
+    words = _tokens(query.segment(text))
+    yield from words
+    if not text.isascii():
+        for run in query.CJK_RUN.findall(_plain(text)):
+            yield from (a + b for a, b in itertools.pairwise(run))
+    yield from (word[:LONGEST] for word in _SNAKE.findall(_plain(text)))
+
+
+def _tokens(text: str) -> list[str]:
+    return [word[:LONGEST] for word in query.tokens(_plain(text))]
+
+
+def _plain(text: str) -> str:
+    """Lower case without accents, as SQLite's tokenizer makes words. The marks of Japanese syllables stay."""
+    text = text.lower()
+    if text.isascii():
+        return text
+    parts = unicodedata.normalize("NFD", text)
+    return unicodedata.normalize("NFC", "".join(letter for letter in parts if not _is_accent(letter)))
+
+
+def _is_accent(letter: str) -> bool:
+    return unicodedata.category(letter) == "Mn" and letter not in "\u3099\u309a"
+
+
+def _is_cjk(word: str) -> bool:
+    return len(word) == 1 and query.CJK_RUN.fullmatch(word) is not None
+
+
+def _filter(tag: str) -> str:
+    return f"#{tag.replace(' ', '_')}"
+
+
+def _quoted(word: str, prefix: bool = False) -> str:
+    text = word[:LONGEST].replace("\\", "\\\\").replace("'", "''")
+    return f"'{text}'{':*' if prefix else ''}"

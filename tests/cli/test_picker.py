@@ -1,0 +1,78 @@
+"""`sessionlog` without arguments, in a real terminal."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from sessionlog.archive.place import Place
+from tests.conftest import Hook
+from tests.record.test_hook import prompt, tool
+
+terminal = pytest.importorskip("tests.helpers.terminal", reason="needs a POSIX terminal", exc_type=ImportError)
+
+
+@pytest.fixture
+def two_sessions(hook: Hook, place: Place) -> Place:
+    hook(prompt("paint the shed", session_id="aaaa-shed"))
+    hook(tool(1, session_id="aaaa-shed", tool_response={"stdout": "a word that only the output has: zanzibar"}))
+    hook(prompt("mend the roof", session_id="bbbb-roof", cwd=place.project))
+    return place
+
+
+def opened(columns: int = 120, **environment: str) -> terminal.Terminal:
+    picker = terminal.Terminal(terminal.SESSIONLOG, columns=columns, rows=30, PAGER="cat", **environment)
+    picker.wait_for("mend the roof")
+    return picker
+
+
+def test_typing_finds_and_enter_shows(two_sessions: Place) -> None:
+    picker = opened()
+    picker.wait_for("session bbbb-roof")  # the preview
+    picker.type("shed")
+    picker.wait_for("session aaaa-shed")
+    picker.type("\r")
+    seen = picker.end()
+    assert seen.code == 0 and "$ echo 1" in seen.text.rpartition("session aaaa-shed")[2]
+
+
+def test_typing_searches_all_that_was_recorded(two_sessions: Place) -> None:
+    picker = opened()
+    picker.type("zanzibar")
+    picker.wait_for("session aaaa-shed")
+    picker.type("\x1b")
+    assert picker.end().code == 0
+
+
+def test_resume_becomes_the_client_in_the_folder_of_the_session(two_sessions: Place, tmp_path: Path) -> None:
+    client = tmp_path / "bin" / "claude"
+    client.parent.mkdir()
+    client.write_text('#!/bin/sh\necho "resumed: $@ in $(pwd)"\n')
+    client.chmod(client.stat().st_mode | stat.S_IXUSR)
+    picker = opened(PATH=f"{client.parent}:{os.environ['PATH']}")
+    picker.type("\x12")
+    assert f"resumed: --resume bbbb-roof in {two_sessions.project}" in picker.end().text
+
+
+def test_export_writes_a_page(two_sessions: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    picker = opened(columns=60)  # without a preview
+    picker.type("\x05")
+    picker.end()
+    assert "mend the roof" in (tmp_path / "session-bbbb-roo.html").read_text()
+
+
+def test_without_a_terminal_it_is_the_help(two_sessions: Place) -> None:
+    done = subprocess.run([terminal.SESSIONLOG], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("Usage: sessionlog")
+
+
+def test_nothing_recorded_says_what_to_do(place: Place) -> None:
+    picker = terminal.Terminal(terminal.SESSIONLOG, columns=120, rows=30)
+    picker.wait_for("sessionlog install")
+    picker.type("\x03")
+    assert picker.end().code == 0
