@@ -92,7 +92,7 @@ def told(tab: Tab | None, entries: int) -> str:
     if tab is None:
         return "There is no Chromium here: the tab was not measured."
     lines = [
-        f"The session of {entries:,} events in Chromium, with a key held down ({REPEAT} steps a second), from its first "
+        f"The session of {entries:,} events in Chromium, a key held down ({REPEAT} steps a second), from its first "
         f"entry{' to the last' if tab.there.ended else f' for {len(tab.there.times):,} steps'}, and back:"
     ]
     rows = [
