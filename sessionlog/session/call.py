@@ -97,7 +97,7 @@ def changes(call: Call) -> list[str]:
             line
             for number, edit in enumerate(some, 1)
             for line in (
-                f"@@ edit {number} of {len(some)} @@",
+                *([f"@@ edit {number} of {len(some)} @@"] if len(some) > 1 else []),
                 *_compared(edit.get("old_string"), edit.get("new_string")),
             )
         ]

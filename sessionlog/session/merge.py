@@ -152,7 +152,7 @@ def _tuples(connection: sqlite3.Connection, query: str, *parameters: Any) -> Ite
         yield from rows
         connection.text_factory = str
         try:
-            rows = cursor.fetchmany(1000)
+            rows = cursor.fetchmany(500)
         finally:
             connection.text_factory = decode
 
