@@ -178,7 +178,7 @@ def _plans(
 
 
 def _oldest_first(plans: Iterable[Plan]) -> list[Plan]:
-    """By the last time in each session's transcript: an answer that a later session copied belongs to the one before."""
+    """By the last time in each transcript: an answer that a later session copied belongs to the one before it."""
     times: dict[str, str] = {}
 
     def last_time(plan: Plan) -> str:
