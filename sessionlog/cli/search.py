@@ -15,6 +15,7 @@ import click
 from sessionlog.archive import lookup, read, rebuild
 from sessionlog.archive.place import Place
 from sessionlog.ask.search import find as search
+from sessionlog.ask.search import labels
 from sessionlog.cli import event_line, terminal
 from sessionlog.cli.common import (
     When,
@@ -82,7 +83,11 @@ def command(
     question = " ".join(query)
     asked = places(project, everywhere)
     found = [place for place in asked if os.path.exists(place.db)]
-    hits = search.merged([_hits(place, question, wanted, best, substring, regex) for place in found], best)
+    if wanted.session:  # says so if there is no such session
+        wanted = wanted._replace(session=lookup.find_session(asked, wanted.session).session["session_id"])
+    hits = search.merged(
+        [_hits(place, question, wanted, best, substring, regex) for place in found], best, limit or None
+    )
     shown = 0
     listed = []
     for hit in itertools.islice(hits, limit or None):
@@ -136,14 +141,14 @@ class _Bar:
 
 def _print(hit: search.Hit, with_project: bool, context: int) -> None:
     row = hit.row
-    kind = row["tool_name"] or (row["kind"] if hit.is_message else row["event"])
+    kind = labels.label(row, hit.is_message)
     project = f"  {plain.safe(os.path.basename(hit.place.project))}" if with_project else ""
     terminal.print_line(
         click.style(plain.safe(row["session_id"][:8]), fg="yellow")
         + click.style(f" {hit.name}", dim=True)
         + f"  {plain.local_time(row['at'] or '')}  "
         + click.style(plain.one_line(kind, 20), fg="cyan")
-        + click.style(f" {hit.field}", dim=True)
+        + click.style(f" {labels.FIELDS[hit.field]}" if labels.FIELDS[hit.field] else "", dim=True)
         + project
     )
     if context and not hit.is_message:
