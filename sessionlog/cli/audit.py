@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from sessionlog.archive import read
 from sessionlog.ask import audit
 from sessionlog.cli import table, terminal
 from sessionlog.cli.common import places, project_options, since_option
@@ -53,9 +54,10 @@ def command(
     The same audits are canned queries in Datasette.
     """
     query = audit.find(name) if name else None
-    found = places(project, everywhere)
-    # One project that has nothing yet is an error that says what to do; among many it is nothing.
-    found = found if len(found) == 1 and query else [place for place in found if os.path.exists(place.db)]
+    asked = places(project, everywhere)
+    found = [place for place in asked if os.path.exists(place.db)]
+    if not audit.has_sessions(found):  # else it would look like an all-clear
+        raise read.nothing_recorded(asked)
     if query:
         rows = audit.ask_all(found, query, since or "")
         _print_answer(rows, form, everywhere)
@@ -76,7 +78,7 @@ def _print_list(counts: dict[str, int | None], form: str | None) -> None:
         return
     for query in queries:
         number = counts[query.name]
-        text = "too many to count quickly" if number is None else f"{number:,}"
+        text = "takes long to count, ask for it by name" if number is None else f"{number:,}"
         text = click.style(text, fg="red" if query.finding and number else None)
         click.echo(f"{click.style(query.name, fg='yellow')}  {query.title}: {text}")
         click.echo(click.wrap_text(query.description, min(terminal.width(), 120), "    ", "    "))

@@ -104,6 +104,8 @@ class View:
         elif call.outcome == "failed":
             code = calls.exit_code(call)
             told.append(click.style(f"exit {plain.one_line(code, 12)}" if code else "failed", fg="red", bold=True))
+        if about := calls.purpose(call):
+            told.append(click.style(plain.one_line(about, 80), dim=True))
         if call.duration_ms is not None:
             told.append(click.style(plain.duration(call.duration_ms), dim=True))
         return "  ".join(filter(None, told))

@@ -128,6 +128,8 @@ def _headline(call: Call, diff: list[str]) -> str:
         parts.append('<span class="bad">no result: cancelled or cut off</span>')
     elif call.outcome == "denied":
         parts.append('<span class="bad">denied</span>')
+    if about := calls.purpose(call):
+        parts.append(f'<span class="quiet">{_line(about)}</span>')
     if call.duration_ms is not None:
         parts.append(f'<span class="quiet">{plain.duration(call.duration_ms)}</span>')
     return "".join(parts)

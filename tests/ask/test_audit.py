@@ -18,9 +18,10 @@ from typing import Any
 import pytest
 import yaml
 
+from sessionlog.archive import append, read, time_limit
 from sessionlog.archive import place as projects
-from sessionlog.archive import read, time_limit
 from sessionlog.ask import audit
+from sessionlog.errors import SessionlogError
 from sessionlog.transcripts import importer
 from sessionlog.web import metadata
 from tests.cli.test_cli import printed, run
@@ -542,3 +543,12 @@ def test_an_audit_is_added_by_adding_a_file(
         assert "long-prompts" in metadata.for_databases(["any"])["databases"]["any"]["queries"]
     finally:
         audit.audits.cache_clear()
+
+
+def test_nothing_recorded_is_no_all_clear(place: projects.Place, home: Path) -> None:
+    for arguments in ([], ["bypassed"], ["--fail-if-any"], ["bypassed", "--fail-if-any"], ["--json"]):
+        with pytest.raises(SessionlogError):
+            printed("audit", *arguments)
+    append.open_for_writing(place).close()  # an archive without a session
+    with pytest.raises(SessionlogError):
+        printed("audit", "--fail-if-any")
