@@ -21,6 +21,7 @@ SHOWN_ROWS = 20
 # Said by the headings, or of use to programs only.
 NOT_SHOWN = ("project", "session_id", "agent_id", "tool_use_id")
 NARROWEST = 4
+UNCOUNTED = "takes long to count, ask for it by name"
 
 
 @example(
@@ -56,7 +57,9 @@ def command(
     query = audit.find(name) if name else None
     asked = places(project, everywhere)
     found = [place for place in asked if os.path.exists(place.db)]
-    if not audit.has_sessions(found):  # else it would look like an all-clear
+    if not audit.has_sessions(found):  # zeros would look like an all-clear
+        if not query:
+            _print_list(dict.fromkeys(audit.audits()), form, "-")
         raise read.nothing_recorded(asked)
     if query:
         rows = audit.ask_all(found, query, since or "")
@@ -70,7 +73,7 @@ def command(
         ctx.exit(1)
 
 
-def _print_list(counts: dict[str, int | None], form: str | None) -> None:
+def _print_list(counts: dict[str, int | None], form: str | None, unknown: str = UNCOUNTED) -> None:
     queries = audit.audits().values()
     listed = [{**query._asdict(), "rows": counts[query.name]} for query in queries]
     if form:
@@ -78,7 +81,7 @@ def _print_list(counts: dict[str, int | None], form: str | None) -> None:
         return
     for query in queries:
         number = counts[query.name]
-        text = "takes long to count, ask for it by name" if number is None else f"{number:,}"
+        text = unknown if number is None else f"{number:,}"
         text = click.style(text, fg="red" if query.finding and number else None)
         click.echo(f"{click.style(query.name, fg='yellow')}  {query.title}: {text}")
         click.echo(click.wrap_text(query.description, min(terminal.width(), 120), "    ", "    "))

@@ -168,8 +168,8 @@ _USAGE = f"""
 INSERT INTO {{into}}usage
 SELECT
     sessions.number, {_QUARTER.format(at="at")}, usage.model, count(*), sum(input_tokens), sum(output_tokens),
-    sum(cache_read_tokens), sum(cache_write_5m_tokens), sum(cache_write_1h_tokens), sum(cost_usd),
-    sum(iif(cost_usd IS NULL, input_tokens + output_tokens, 0))
+    sum(cache_read_tokens), sum(cache_write_5m_tokens), sum(cache_write_1h_tokens), sum(usage.cost_usd),
+    sum(iif(usage.cost_usd IS NULL, input_tokens + output_tokens, 0))
 FROM main.sessions AS sessions
 CROSS JOIN archive.model_answers AS usage ON usage.session_id = sessions.session_id
 WHERE {{which}}
