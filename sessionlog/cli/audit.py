@@ -12,6 +12,7 @@ from sessionlog.archive import read
 from sessionlog.ask import audit
 from sessionlog.cli import table, terminal
 from sessionlog.cli.common import places, project_options, since_option
+from sessionlog.cli.completion import audit_names
 from sessionlog.cli.main import example
 from sessionlog.cli.rows import form_options, print_rows
 from sessionlog.text import plain
@@ -31,7 +32,7 @@ UNCOUNTED = "takes long to count, ask for it by name"
     "sessionlog audit bypassed --since 24h --fail-if-any",
 )
 @click.command()
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=audit_names)
 @since_option
 @project_options
 @form_options("json", "csv")

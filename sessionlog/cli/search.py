@@ -28,6 +28,7 @@ from sessionlog.cli.common import (
     project_options,
     since_option,
 )
+from sessionlog.cli.completion import recorded_values, session_ids
 from sessionlog.cli.dialogue import progress_bar
 from sessionlog.cli.main import example
 from sessionlog.errors import SessionlogError
@@ -44,13 +45,15 @@ from sessionlog.text import plain
 @click.command(context_settings={"ignore_unknown_options": True})  # a question may begin with -not
 @click.argument("query", nargs=-1, required=True)
 @project_options
-@click.option("--session", metavar="ID", help="In this session; the start of its id is enough.")
-@click.option("--tool", help="Calls of this tool, such as Bash.")
+@click.option(
+    "--session", metavar="ID", shell_complete=session_ids, help="In this session; the start of its id is enough."
+)
+@click.option("--tool", shell_complete=recorded_values, help="Calls of this tool, such as Bash.")
 @click.option("--event", help="Events of this name, such as UserPromptSubmit.")
 @click.option("--file", metavar="GLOB", help="Calls on these files, such as 'src/*.py'.")
 @since_option
 @click.option("--until", type=When(), help="Only what happened before then.")
-@click.option("--branch", help="Sessions on this git branch.")
+@click.option("--branch", shell_complete=recorded_values, help="Sessions on this git branch.")
 @click.option("--agent", metavar="ID|TYPE", help="What this sub-agent, or this type of them, did.")
 @click.option("--role", type=click.Choice(["user", "assistant", "tool", "system"]), help="Who said or did it.")
 @click.option("--failed", is_flag=True, help="Only what failed.")

@@ -120,10 +120,12 @@ def _how(call: Call) -> str:
         parts.insert(0, inert_markdown.escaped(plain.one_line(about, 160)))
     if call.outcome == "failed":
         parts.insert(0, f"**exit {inert_markdown.escaped(plain.one_line(code, 12))}**" if code else "**failed**")
-    elif call.outcome == "no result":
+    elif call.outcome == "no result" and not call.asked:
         parts.insert(0, "**no result**: cancelled or cut off")
     elif call.outcome == "denied":
         parts.insert(0, "**denied**")
+    if call.asked:
+        parts.append(f"permission: {call.asked}")
     return "".join(f" · {part}" for part in parts)
 
 
