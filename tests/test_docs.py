@@ -114,7 +114,8 @@ def typed(page: Path) -> Iterator[tuple[str, list[str]]]:
                 while words:
                     end = next((index for index, word in enumerate(words) if word in OPERATORS), len(words))
                     first, words = words[:end], words[end + 1 :]
-                    if first and first[0].rpartition("/")[2] == "sessionlog":
+                    # `sessionlog` alone opens the picker.
+                    if len(first) > 1 and first[0].rpartition("/")[2] == "sessionlog":
                         yield first[1], first[2:]
 
 

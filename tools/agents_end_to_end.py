@@ -51,7 +51,8 @@ def _codex(home: Path, project: Path, url: str) -> dict[str, str]:
         home / ".codex/config.toml",
         'model = "gpt-5.5"\nmodel_provider = "local"\napproval_policy = "never"\n'
         'sandbox_mode = "danger-full-access"\n'
-        f'[model_providers.local]\nname = "local"\nbase_url = "{url}/v1"\nwire_api = "responses"\nenv_key = "LOCAL_KEY"\n'
+        f'[model_providers.local]\nname = "local"\nbase_url = "{url}/v1"\nwire_api = "responses"\n'
+        'env_key = "LOCAL_KEY"\n'
         f'[projects."{project}"]\ntrust_level = "trusted"\n',
     )
     return {"LOCAL_KEY": "x"}

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 # As the trigger in schema.sql counts, and `prune` takes away.
 COUNTERS = {
     "events": "count(*)",
-    "prompts": "sum(event = 'UserPromptSubmit')",
+    "prompts": "sum(is_typed)",
     "tool_calls": "sum(event IN ('PostToolUse', 'PostToolUseFailure'))",
     "edits": "sum(ifnull(event = 'PostToolUse' AND action IN ('edit', 'write'), 0))",
     "failures": "sum(outcome IS 'failed')",

@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 from sessionlog import config
-from sessionlog.archive import append, files, readonly, spool, unreported, whose
+from sessionlog.archive import append, files, pulled, readonly, spool, unreported, whose
 from sessionlog.archive import place as projects
 from sessionlog.archive.place import Place
 from sessionlog.errors import SessionlogError
@@ -16,21 +16,34 @@ from sessionlog.fastlib import getenv
 from sessionlog.text.plain import counted
 
 
-def place_of(folder: str | None = None) -> Place:
+def place_of(folder: str | None = None, may_be_new: bool = False) -> Place:
     """The archive of the project in `folder`, else of the one we are in.
 
     A session may have been started below the top of a checkout: the nearest folder upwards that has an archive counts.
+    A folder that is not here is that of a project on another machine, or one that is gone: it has to have an archive,
+    unless it `may_be_new`.
     """
     if folder is None and (getenv("CLAUDE_PROJECT_DIR") or getenv("CLAUDE_PROJECT_ROOT")):
         return whose.place(projects.of_environment(os.getcwd(), os.path.realpath))
     if folder is not None and not os.path.isdir(folder):
-        raise SessionlogError(f"{folder} is not a folder")
+        return _place_of_absent(folder, may_be_new)
     start = os.path.realpath(folder or os.getcwd())
     for candidate in projects.ancestors(start):
         place = whose.place(projects.main_checkout(candidate, os.path.realpath))
         if os.path.exists(place.db) or projects.waiting_spools(place):
             return place
     return whose.place(projects.of_folder(start, os.path.realpath))
+
+
+def _place_of_absent(folder: str, may_be_new: bool) -> Place:
+    place = whose.place(whose.canonical(folder))
+    is_absolute = os.path.isabs(folder) or whose.is_of_another_system(folder)
+    if os.path.exists(place.db) or projects.waiting_spools(place) or (may_be_new and is_absolute):
+        return place
+    raise SessionlogError(
+        f"{folder} is not a folder, and nothing is recorded for a project of that path; "
+        "`sessionlog path --all` lists the projects"
+    )
 
 
 def all_places() -> list[Place]:
@@ -110,6 +123,8 @@ def notices(place: Place) -> list[str]:
         found.append(f"{place.home}/config.json: {problem}")
     if failed := unreported.read(place.home):
         found.append(f"{unreported.summary(failed)}; `sessionlog doctor` says what to do")
+    if owner := pulled.owner(place):
+        found.append(f"{place.name}: {owner}")
     for path in files.damaged(place.db):
         found.append(
             f"the archive was damaged and set aside as {path}; "

@@ -33,7 +33,7 @@ CREATE TABLE sessions (
     transcript_path TEXT,  -- Where the agent writes the transcript.
     permission_mode TEXT,  -- What runs without asking (default, plan, acceptEdits, auto, dontAsk, bypassPermissions).
     events INTEGER NOT NULL DEFAULT 0,  -- How many events were recorded.
-    prompts INTEGER NOT NULL DEFAULT 0,  -- How many prompts were sent.
+    prompts INTEGER NOT NULL DEFAULT 0,  -- How many prompts people sent.
     tool_calls INTEGER NOT NULL DEFAULT 0,  -- How many tool calls ended, successful or not.
     edits INTEGER NOT NULL DEFAULT 0,  -- How many changes to files succeeded.
     failures INTEGER NOT NULL DEFAULT 0,  -- How many tool calls and turns failed.
@@ -98,7 +98,16 @@ CREATE TABLE events (
         WHEN 'PostToolUseFailure' THEN 'failed'
         WHEN 'StopFailure' THEN 'failed'
         WHEN 'PermissionDenied' THEN 'denied'
-    END) VIRTUAL
+    END) VIRTUAL,
+    -- 1 if a person, or a program in a person's place, sent this prompt; 0 for other events, and for prompts that the agent
+    -- sends itself, such as the news that a background task has ended.
+    is_typed INTEGER GENERATED ALWAYS AS (
+        event = 'UserPromptSubmit'
+        AND coalesce(substr(prompt, 1, 9), '') NOT IN (
+            '<task-not', '<teammate', '<command-', '<bash-inp', '<bash-std', '<local-co', '<system-r', '<user-pro'
+        )
+        AND coalesce(iif(json_valid(extra), json_extract(extra, '$.source'), NULL), 'user') IN ('user', 'sdk')
+    ) VIRTUAL
 ) STRICT;
 
 -- One session in the order of time; also how a second copy of an event is found.
@@ -127,7 +136,7 @@ CREATE TRIGGER events_keep_sessions AFTER INSERT ON events BEGIN
         iif(new.event = 'SessionStart' AND json_valid(new.extra), json_extract(new.extra, '$.model'), NULL),
         new.cwd, new.transcript_path, new.permission_mode,
         1,
-        new.event = 'UserPromptSubmit',
+        new.is_typed,
         new.event IN ('PostToolUse', 'PostToolUseFailure'),
         ifnull(new.event = 'PostToolUse' AND new.action IN ('edit', 'write'), 0),
         new.outcome IS 'failed',
@@ -219,12 +228,21 @@ CREATE TABLE transcripts (
     file_mtime_ns INTEGER NOT NULL DEFAULT 0,  -- Its time when it was last read, in nanoseconds since 1970.
     first_import_at TEXT NOT NULL,  -- When it was first archived (UTC).
     last_import_at TEXT NOT NULL,  -- When something of it was last archived (UTC).
-    client TEXT NOT NULL DEFAULT 'claude-code'  -- The agent that wrote it.
+    client TEXT NOT NULL DEFAULT 'claude-code',  -- The agent that wrote it.
+    pruned_bytes INTEGER NOT NULL DEFAULT 0  -- So many bytes at its beginning were pruned, or the output in them.
 ) STRICT;
 
 CREATE UNIQUE INDEX transcripts_file ON transcripts (file, generation);
 -- All files of a session: what `restore` writes back.
 CREATE INDEX transcripts_session_id ON transcripts (session_id, kind);
+
+-- The sessions that `prune` removed, so that no import and no merge brings them back.
+CREATE TABLE pruned_sessions (
+    session_id TEXT PRIMARY KEY,
+    until TEXT,  -- Everything up to this moment stays out (UTC).
+    output_until TEXT,  -- What tools printed up to this moment stays out (UTC).
+    pruned_at TEXT NOT NULL  -- When it was pruned (UTC).
+) STRICT;
 
 -- The bytes of the transcripts, compressed; `sessionlog restore` puts them together again.
 CREATE TABLE transcript_chunks (
@@ -257,7 +275,9 @@ CREATE TABLE transcript_parts (
     uuid TEXT,  -- The line, by the agent's id.
     parent_uuid TEXT,  -- The line that it follows.
     type TEXT NOT NULL,  -- The type of the line (user, assistant, system, attachment, …).
-    kind TEXT NOT NULL,  -- What the part is (prompt, text, thinking, tool_use, tool_result, compact_boundary, …).
+    -- What the part is (prompt, text, thinking, tool_use, tool_result, …). A prompt is what a person typed; what a
+    -- sub-agent was given is a task, the news of a background task a notification.
+    kind TEXT NOT NULL,
     role TEXT,  -- Who speaks (user, assistant).
     at TEXT,  -- When it was written (UTC).
     model TEXT,  -- The model that answered.
@@ -266,7 +286,7 @@ CREATE TABLE transcript_parts (
     prompt_id TEXT,
     tool_name TEXT,
     tool_use_id TEXT,
-    is_error INTEGER,  -- 1 if the tool failed.
+    is_error INTEGER,  -- 1 if the tool failed, or the call was denied.
     is_sidechain INTEGER NOT NULL,  -- 1 in a sub-agent.
     git_branch TEXT,  -- The git branch at that moment.
     text TEXT,  -- What was said; of tool calls and results, the beginning.
@@ -280,11 +300,15 @@ CREATE TABLE transcript_parts (
         WHEN tool_name IN ('Agent', 'Task') THEN 'agent'
         WHEN tool_name IN ('AskUserQuestion', 'ExitPlanMode') THEN 'ask'
     END) VIRTUAL,
-    -- How a tool call or a request to the API ended (ok, failed); empty for other parts.
+    is_denied INTEGER,  -- 1 if the call was denied.
+    -- How a tool call or a request to the API ended (ok, failed, denied); empty for other parts.
     outcome TEXT GENERATED ALWAYS AS (CASE
-        WHEN kind = 'tool_result' THEN iif(is_error, 'failed', 'ok')
+        WHEN kind = 'tool_result' THEN iif(is_error, iif(is_denied, 'denied', 'failed'), 'ok')
         WHEN kind = 'api_error' AND type = 'assistant' THEN 'failed'
-    END) VIRTUAL
+    END) VIRTUAL,
+    file_path TEXT,  -- Of a tool call and its result, the file in the tool's input.
+    command TEXT,  -- Of a tool call, the whole shell command.
+    reason TEXT  -- Of a denial, what the person typed with it, or why a rule denied the call.
 ) STRICT;
 
 -- One session in the order of time.
@@ -342,10 +366,10 @@ CREATE TABLE session_facts (
     first_at TEXT,  -- The time of its first line (UTC).
     last_at TEXT,  -- The time of its last line (UTC).
     messages INTEGER NOT NULL DEFAULT 0,  -- How many messages its transcripts have.
-    prompts INTEGER NOT NULL DEFAULT 0,
-    tool_calls INTEGER NOT NULL DEFAULT 0,  -- How many tool calls its transcripts have.
-    edits INTEGER NOT NULL DEFAULT 0,  -- How many changes to files its transcripts have.
-    failures INTEGER NOT NULL DEFAULT 0,  -- How many tool calls failed in its transcripts.
+    prompts INTEGER NOT NULL DEFAULT 0,  -- How many prompts only its transcripts have; `sessions` counts the others.
+    tool_calls INTEGER NOT NULL DEFAULT 0,  -- Likewise, how many tool calls ended.
+    edits INTEGER NOT NULL DEFAULT 0,  -- Likewise, how many changes to files succeeded.
+    failures INTEGER NOT NULL DEFAULT 0,  -- Likewise, how many tool calls and answers of the API failed.
     -- How often its context was compacted.
     compactions INTEGER NOT NULL DEFAULT 0
 ) STRICT;
@@ -378,32 +402,104 @@ CREATE TABLE model_prices (
 -- --- Views -----------------------------------------------------------------------------------------------------------
 -- They ask json_valid() first: one value nested deeper than SQLite can parse must not break a query over the rest.
 
--- One row per prompt.
+-- One row per prompt that a person sent.
+-- id: The number of the event; minus the number of the part, where only a transcript has it.
 -- prompt_id: The prompt, by the id that the agent gave it.
 -- cwd: The working directory at that moment.
 CREATE VIEW prompts AS
 SELECT id, session_id, at, prompt, prompt_id, permission_mode, cwd
 FROM events
-WHERE event = 'UserPromptSubmit';
+WHERE event = 'UserPromptSubmit' AND is_typed
+UNION ALL
+SELECT -id, session_id, at, text, prompt_id, NULL, NULL
+FROM transcript_parts
+WHERE kind = 'prompt'
+    -- The same prompt has the same id, or the same words where one of the two has no id.
+    AND (session_id, coalesce(prompt_id, text, '')) NOT IN (
+        SELECT session_id, prompt_id FROM events WHERE event = 'UserPromptSubmit' AND prompt_id IS NOT NULL
+        UNION ALL SELECT session_id, prompt FROM events WHERE event = 'UserPromptSubmit' AND prompt IS NOT NULL
+    )
+    AND (session_id, ifnull(text, '')) NOT IN (
+        SELECT session_id, prompt FROM events
+        WHERE event = 'UserPromptSubmit' AND prompt_id IS NULL AND prompt IS NOT NULL
+    );
+
+-- One row per tool call, its start and its end joined. A call without an end was cancelled or cut off.
+-- id: The number of the event that began it; minus the number of the part, where only a transcript has it.
+-- started_at: When it began (UTC).
+-- finished_at: When it ended (UTC).
+-- outcome: ok, failed, denied or no result.
+-- tool_input: The rest of the tool's input, as JSON; if only a transcript has the call, its beginning.
+-- tool_response: The tool's answer, as JSON; if only a transcript has it, the beginning of its text.
+-- cwd: The working directory at that moment.
+CREATE VIEW tool_calls AS
+SELECT
+    pre.id, pre.session_id, pre.tool_use_id, pre.tool_name, pre.action, pre.agent_id,
+    pre.at AS started_at, coalesce(done.at, part.at) AS finished_at, done.duration_ms,
+    coalesce(done.outcome, part.outcome, (
+        SELECT outcome FROM events AS denied
+        WHERE denied.tool_use_id = pre.tool_use_id AND denied.session_id = pre.session_id
+            AND denied.event = 'PermissionDenied'
+    ), 'no result') AS outcome,
+    pre.file_path, pre.command, pre.description, pre.old_string, pre.new_string, pre.content,
+    coalesce(done.error, iif(part.is_error, part.text, NULL)) AS error, pre.tool_input,
+    coalesce(done.tool_response, iif(part.is_error, NULL, part.text)) AS tool_response, pre.cwd
+FROM events AS pre
+LEFT JOIN events AS done
+    ON done.tool_use_id = pre.tool_use_id
+    AND done.session_id = pre.session_id
+    AND done.event IN ('PostToolUse', 'PostToolUseFailure')
+LEFT JOIN transcript_parts AS part
+    ON done.id IS NULL AND part.tool_use_id = pre.tool_use_id AND part.session_id = pre.session_id
+    AND part.kind = 'tool_result'
+WHERE pre.event = 'PreToolUse'
+UNION ALL
+SELECT
+    id, session_id, tool_use_id, tool_name, action, agent_id, NULL, at, duration_ms, outcome, file_path, command,
+    description, old_string, new_string, content, error, tool_input, tool_response, cwd
+FROM events AS done
+WHERE event IN ('PostToolUse', 'PostToolUseFailure')
+    AND NOT EXISTS (
+        SELECT 1 FROM events AS pre
+        WHERE pre.tool_use_id = done.tool_use_id AND pre.session_id = done.session_id AND pre.event = 'PreToolUse'
+    )
+UNION ALL
+SELECT
+    -call.id, call.session_id, call.tool_use_id, call.tool_name, call.action, call.agent_id, call.at, done.at, NULL,
+    coalesce(done.outcome, 'no result'), call.file_path, call.command,
+    iif(json_valid(call.text), json_extract(call.text, '$.description'), NULL),
+    iif(json_valid(call.text), json_extract(call.text, '$.old_string'), NULL),
+    iif(json_valid(call.text), json_extract(call.text, '$.new_string'), NULL),
+    iif(json_valid(call.text), json_extract(call.text, '$.content'), NULL),
+    iif(done.is_error, done.text, NULL), call.text, iif(done.is_error, NULL, done.text), NULL
+FROM transcript_parts AS call
+LEFT JOIN transcript_parts AS done
+    ON done.tool_use_id = call.tool_use_id AND done.session_id = call.session_id AND done.kind = 'tool_result'
+WHERE call.kind = 'tool_use'
+    AND NOT EXISTS (
+        SELECT 1 FROM events
+        WHERE events.tool_use_id = call.tool_use_id AND events.session_id = call.session_id
+            AND events.event IN ('PreToolUse', 'PostToolUse', 'PostToolUseFailure')
+    );
 
 -- One row per shell command that ended, with its output.
 -- at: When it ended (UTC).
 -- cwd: The working directory at that moment.
 -- failed: 1 if it failed, else 0.
 -- exit_code: The exit code, if it failed.
--- stdout: What it printed.
+-- stdout: What it printed; if only a transcript has it, the beginning.
 -- stderr: What it printed as errors; all that is known, if it failed.
 CREATE VIEW bash_commands AS
 SELECT
-    id, session_id, at, agent_id, command, description, cwd, duration_ms,
+    id, session_id, finished_at AS at, agent_id, command, description, cwd, duration_ms,
     outcome = 'failed' AS failed,
     -- The exit code of a failing command is only in its error text: "Exit code 3\n…".
     iif(error LIKE 'Exit code %', CAST(substr(error, 11, 10) AS INTEGER), NULL) AS exit_code,
-    iif(json_valid(tool_response), json_extract(tool_response, '$.stdout'), NULL) AS stdout,
+    iif(json_valid(tool_response), json_extract(tool_response, '$.stdout'), tool_response) AS stdout,
     coalesce(iif(json_valid(tool_response), json_extract(tool_response, '$.stderr'), NULL), error) AS stderr,
     tool_use_id
-FROM events
-WHERE event IN ('PostToolUse', 'PostToolUseFailure') AND action = 'run';
+FROM tool_calls
+WHERE action = 'run' AND outcome IN ('ok', 'failed');
 
 -- One row per successful edit of a file or notebook.
 -- at: When it ended (UTC).
@@ -411,14 +507,14 @@ WHERE event IN ('PostToolUse', 'PostToolUseFailure') AND action = 'run';
 -- replace_all: 1 if every occurrence was to be replaced.
 CREATE VIEW file_edits AS
 SELECT
-    id, session_id, at, agent_id, tool_name,
+    id, session_id, finished_at AS at, agent_id, tool_name,
     coalesce(file_path, iif(json_valid(tool_input), json_extract(tool_input, '$.notebook_path'), NULL)) AS file_path,
     old_string,
     coalesce(new_string, iif(json_valid(tool_input), json_extract(tool_input, '$.new_source'), NULL)) AS new_string,
     iif(json_valid(tool_input), json_extract(tool_input, '$.replace_all'), NULL) AS replace_all,
     tool_use_id
-FROM events
-WHERE event = 'PostToolUse' AND action = 'edit';
+FROM tool_calls
+WHERE action = 'edit' AND outcome = 'ok';
 
 -- One row per file that was written as a whole.
 -- at: When it ended (UTC).
@@ -426,51 +522,11 @@ WHERE event = 'PostToolUse' AND action = 'edit';
 -- kind: Whether the file was new (create) or not (update).
 CREATE VIEW file_writes AS
 SELECT
-    id, session_id, at, agent_id, file_path, content,
+    id, session_id, finished_at AS at, agent_id, file_path, content,
     iif(json_valid(tool_response), json_extract(tool_response, '$.type'), NULL) AS kind,
     tool_use_id
-FROM events
-WHERE event = 'PostToolUse' AND action = 'write';
-
--- One row per tool call, its start and its end joined. A call without an end was denied, cancelled or cut off.
--- started_at: When it began (UTC).
--- finished_at: When it ended (UTC).
--- outcome: ok, failed or no result.
-CREATE VIEW tool_calls AS
-SELECT
-    coalesce(pre.id, done.id) AS id,
-    coalesce(pre.session_id, done.session_id) AS session_id,
-    coalesce(pre.tool_use_id, done.tool_use_id) AS tool_use_id,
-    coalesce(pre.tool_name, done.tool_name) AS tool_name,
-    coalesce(pre.action, done.action) AS action,
-    coalesce(pre.agent_id, done.agent_id) AS agent_id,
-    pre.at AS started_at,
-    done.at AS finished_at,
-    done.duration_ms,
-    ifnull(done.outcome, 'no result') AS outcome,
-    coalesce(pre.file_path, done.file_path) AS file_path,
-    coalesce(pre.command, done.command) AS command,
-    coalesce(pre.description, done.description) AS description,
-    done.error,
-    coalesce(pre.tool_input, done.tool_input) AS tool_input,
-    done.tool_response
-FROM events AS pre
-LEFT JOIN events AS done
-    ON done.tool_use_id = pre.tool_use_id
-    AND done.session_id = pre.session_id
-    AND done.event IN ('PostToolUse', 'PostToolUseFailure')
-WHERE pre.event = 'PreToolUse'
-UNION ALL
-SELECT
-    done.id, done.session_id, done.tool_use_id, done.tool_name, done.action, done.agent_id, NULL, done.at,
-    done.duration_ms, done.outcome, done.file_path, done.command, done.description, done.error, done.tool_input,
-    done.tool_response
-FROM events AS done
-WHERE done.event IN ('PostToolUse', 'PostToolUseFailure')
-    AND NOT EXISTS (
-        SELECT 1 FROM events AS pre
-        WHERE pre.tool_use_id = done.tool_use_id AND pre.session_id = done.session_id AND pre.event = 'PreToolUse'
-    );
+FROM tool_calls
+WHERE action = 'write' AND outcome = 'ok';
 
 -- One row per permission question, with its result.
 -- at: When it was asked (UTC).
@@ -515,44 +571,84 @@ WITH
         UNION ALL
         SELECT id, session_id, tool_use_id FROM events
         WHERE event = 'PermissionDenied' OR (event = 'PermissionRequest' AND tool_use_id IS NOT NULL)
+        UNION ALL
+        SELECT -id, session_id, tool_use_id FROM transcript_parts WHERE is_denied
+    ),
+    call AS (
+        SELECT *, max(id) OVER (PARTITION BY session_id, tool_use_id) AS asked_id FROM question
     )
 SELECT
-    asked.id, question.session_id, asked.at, asked.agent_id, asked.tool_name, asked.command, asked.file_path,
-    asked.permission_mode,
+    call.id, call.session_id, coalesce(asked.at, part.at) AS at, coalesce(asked.agent_id, part.agent_id) AS agent_id,
+    coalesce(asked.tool_name, part.tool_name) AS tool_name, coalesce(asked.command, started.command) AS command,
+    coalesce(asked.file_path, part.file_path) AS file_path, asked.permission_mode,
     CASE
-        WHEN asked.outcome = 'denied' THEN 'denied'
-        WHEN EXISTS (
+        WHEN asked.outcome = 'denied' OR part.outcome = 'denied' THEN 'denied'
+        WHEN part.id IS NOT NULL OR EXISTS (
             SELECT 1 FROM events AS done
-            WHERE done.tool_use_id = question.tool_use_id
-                AND done.session_id = question.session_id
+            WHERE done.tool_use_id = call.tool_use_id
+                AND done.session_id = call.session_id
                 AND done.event IN ('PostToolUse', 'PostToolUseFailure')
                 AND done.at >= asked.at
         ) THEN 'allowed'
         ELSE 'denied or not answered'
     END AS decision,
-    iif(json_valid(asked.extra), json_extract(asked.extra, '$.reason'), NULL) AS reason,
-    question.tool_use_id
-FROM question JOIN events AS asked ON asked.id = question.id;
+    coalesce(part.reason, iif(json_valid(asked.extra), json_extract(asked.extra, '$.reason'), NULL)) AS reason,
+    call.tool_use_id
+FROM call
+LEFT JOIN events AS asked ON asked.id = call.id
+LEFT JOIN transcript_parts AS part
+    ON part.tool_use_id = call.tool_use_id AND part.session_id = call.session_id AND part.kind = 'tool_result'
+LEFT JOIN transcript_parts AS started
+    ON call.id < 0 AND started.tool_use_id = call.tool_use_id AND started.session_id = call.session_id
+    AND started.kind = 'tool_use'
+-- What only the transcript knows of, where no question was recorded.
+WHERE call.id > 0 OR call.asked_id < 0;
 
--- One row per sub-agent that the hooks saw.
+-- One row per sub-agent.
 -- agent_id: The sub-agent.
 -- started_at: When it began (UTC).
 -- stopped_at: When it stopped (UTC).
 -- failures: How many of them failed.
+-- description: Its task in a few words.
+-- commands: How many shell commands it ran.
 -- report: What it said at its end.
 CREATE VIEW subagents AS
 SELECT
-    session_id,
-    agent_id,
-    max(agent_type) AS agent_type,
-    min(at) AS started_at,
-    max(iif(event = 'SubagentStop', at, NULL)) AS stopped_at,
-    sum(event IN ('PostToolUse', 'PostToolUseFailure')) AS tool_calls,
-    sum(outcome IS 'failed') AS failures,
-    max(iif(event = 'SubagentStop', last_assistant_message, NULL)) AS report
-FROM events
-WHERE agent_id IS NOT NULL
-GROUP BY session_id, agent_id;
+    did.session_id, did.agent_id, coalesce(max(did.agent_type), facts.agent_type) AS agent_type, facts.description,
+    min(at) AS started_at, max(stopped_at) AS stopped_at, sum(ended) AS tool_calls, sum(failed) AS failures,
+    sum(edited) AS edits, sum(ran) AS commands,
+    coalesce(max(report), (
+        SELECT text FROM transcript_parts AS part
+        WHERE part.session_id = did.session_id AND part.agent_id = did.agent_id AND part.kind = 'text'
+        ORDER BY at DESC, id DESC LIMIT 1
+    )) AS report
+FROM (
+    SELECT
+        session_id, agent_id, agent_type, at, iif(event = 'SubagentStop', at, NULL) AS stopped_at,
+        event IN ('PostToolUse', 'PostToolUseFailure') AS ended, outcome IS 'failed' AS failed,
+        event = 'PostToolUse' AND action IN ('edit', 'write') AS edited,
+        event IN ('PostToolUse', 'PostToolUseFailure') AND action IS 'run' AS ran,
+        iif(event = 'SubagentStop', last_assistant_message, NULL) AS report
+    FROM events
+    WHERE agent_id IS NOT NULL
+    UNION ALL
+    SELECT
+        session_id, agent_id, NULL, at, NULL, outcome IN ('ok', 'failed') AND NOT known, outcome = 'failed' AND NOT known,
+        outcome = 'ok' AND action IN ('edit', 'write') AND NOT known,
+        outcome IN ('ok', 'failed') AND action IS 'run' AND NOT known, NULL
+    FROM (
+        SELECT session_id, agent_id, at, ifnull(outcome, '') AS outcome, iif(outcome IS NULL, NULL, action) AS action,
+            outcome IS NOT NULL AND EXISTS (
+                SELECT 1 FROM events
+                WHERE events.tool_use_id = part.tool_use_id AND events.session_id = part.session_id
+                    AND events.event IN ('PostToolUse', 'PostToolUseFailure')
+            ) AS known
+        FROM transcript_parts AS part
+        WHERE agent_id IS NOT NULL
+    )
+) AS did
+LEFT JOIN subagent_facts AS facts ON facts.session_id = did.session_id AND facts.agent_id = did.agent_id
+GROUP BY did.session_id, did.agent_id;
 
 -- One row per turn: a prompt and what followed until the next prompt of its session.
 -- at: When the prompt was sent (UTC).
@@ -560,21 +656,26 @@ GROUP BY session_id, agent_id;
 -- last_tool_at: When the last of them ended (UTC).
 CREATE VIEW turns AS
 SELECT
-    turn.id, happened.session_id, turn.prompt_id, turn.at, turn.prompt,
-    sum(happened.event IN ('PostToolUse', 'PostToolUseFailure')) AS tool_calls,
-    sum(happened.outcome IS 'failed') AS failures,
-    max(iif(happened.event IN ('PostToolUse', 'PostToolUseFailure'), happened.at, NULL)) AS last_tool_at
+    max(id) AS id, session_id, max(prompt_id) AS prompt_id, min(iif(begins = 1, at, NULL)) AS at, max(prompt) AS prompt,
+    sum(outcome IN ('ok', 'failed')) AS tool_calls, sum(outcome IN ('failed', 'stopped')) AS failures,
+    max(iif(outcome IN ('ok', 'failed'), at, NULL)) AS last_tool_at
 FROM (
     SELECT
-        session_id, event, outcome, at,
-        max(iif(event = 'UserPromptSubmit', id, NULL)) OVER (PARTITION BY session_id ORDER BY id) AS turn_id
-    FROM events
-    WHERE +event IN ('UserPromptSubmit', 'PostToolUse', 'PostToolUseFailure', 'StopFailure')
-) AS happened
-JOIN events AS turn ON turn.id = happened.turn_id
-GROUP BY happened.session_id, happened.turn_id;
+        *, sum(begins) OVER (
+            PARTITION BY session_id ORDER BY at, begins DESC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+        ) AS turn
+    FROM (
+        SELECT id, session_id, at, prompt, prompt_id, 1 AS begins, '' AS outcome FROM prompts
+        UNION ALL
+        SELECT NULL, session_id, finished_at, NULL, NULL, 0, outcome FROM tool_calls WHERE outcome IN ('ok', 'failed')
+        UNION ALL
+        SELECT NULL, session_id, at, NULL, NULL, 0, 'stopped' FROM events WHERE event = 'StopFailure'
+    )
+)
+WHERE turn > 0
+GROUP BY session_id, turn;
 
--- One row per session, as people list them. A session that no hook saw is counted by its transcript.
+-- One row per session, as people list them. What hooks and transcript both saw is counted once.
 -- seconds: How long it lasted, from its first event to its last.
 -- first_prompt: What the user wrote first.
 -- git_branch: The git branch in which it last worked.
@@ -585,21 +686,21 @@ SELECT
     CAST(round((julianday(sessions.last_at) - julianday(started_at)) * 86400) AS INTEGER) AS seconds,
     coalesce(
         (
-            SELECT prompt FROM events
-            WHERE events.session_id = sessions.session_id AND event = 'UserPromptSubmit'
+            SELECT text FROM transcript_parts AS part
+            WHERE part.session_id = sessions.session_id AND kind = 'prompt' AND text IS NOT NULL
             ORDER BY at, id LIMIT 1
         ),
         (
-            SELECT text FROM transcript_parts AS part
-            WHERE part.session_id = sessions.session_id AND kind = 'prompt' AND agent_id IS NULL
+            SELECT prompt FROM events
+            WHERE events.session_id = sessions.session_id AND is_typed
             ORDER BY at, id LIMIT 1
         )
     ) AS first_prompt,
     events,
-    iif(events, sessions.prompts, coalesce(facts.prompts, 0)) AS prompts,
-    iif(events, sessions.tool_calls, coalesce(facts.tool_calls, 0)) AS tool_calls,
-    iif(events, sessions.edits, coalesce(facts.edits, 0)) AS edits,
-    iif(events, sessions.failures, coalesce(facts.failures, 0)) AS failures,
+    sessions.prompts + ifnull(facts.prompts, 0) AS prompts,
+    sessions.tool_calls + ifnull(facts.tool_calls, 0) AS tool_calls,
+    sessions.edits + ifnull(facts.edits, 0) AS edits,
+    sessions.failures + ifnull(facts.failures, 0) AS failures,
     client, model, start_reason, permission_mode, cwd, transcript_path,
     coalesce(facts.custom_title, facts.ai_title, facts.summary) AS title,
     coalesce(facts.messages, 0) AS messages,

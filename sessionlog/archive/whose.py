@@ -3,6 +3,8 @@
 Older archives are named after six hex digits of their project's path, which two projects can share.
 """
 
+import os
+
 from sessionlog.archive import append
 from sessionlog.archive import place as projects
 from sessionlog.errors import ArchiveUnavailable
@@ -14,6 +16,17 @@ if TYPE_CHECKING:
 
 # An archive that is locked for longer counts as one that cannot be read now.
 LOCK_WAIT = 0.2
+
+
+def is_of_another_system(path: str) -> bool:
+    """Whether this is the path of a folder on Windows, and we are elsewhere: nothing here has such a path."""
+    is_windows = path.startswith("\\\\") or (path[1:2] == ":" and path[2:3] in ("\\", "/") and path[0].isalpha())
+    return is_windows and os.name != "nt"
+
+
+def canonical(path: str) -> str:
+    """The path by which a project is known. A folder that is not here may be on another machine, or gone."""
+    return path.rstrip("\\/") if is_of_another_system(path) else os.path.realpath(path)
 
 
 def place(project: str) -> "Place":

@@ -114,10 +114,7 @@ def history(connection: sqlite3.Connection, path: str, *, indexed: bool) -> list
     found = [{**row, "is_message": False} for row in _ended(rows)]
     if indexed and query.tokens(path):
         phrase = f"({query.quoted(path)})"
-        lines = Lines(connection)
-        for row in _messages(connection, f"input : {phrase} AND {_CHANGING} AND {_ONLY_CALLS}", MOST_MESSAGES):
-            if _path_of(row, lines) == path:
-                found.append({**row, "is_message": True})
+        found += [{**row, "is_message": True} for row in messages_on(connection, path)]
         notebooks = f"(path : {phrase}) AND {_CHANGING}"
         found += [
             {**row, "is_message": False}
@@ -127,6 +124,15 @@ def history(connection: sqlite3.Connection, path: str, *, indexed: bool) -> list
     return sorted(found, key=lambda row: (row["at"] or "", row["id"]), reverse=True)
 
 
+def messages_on(connection: sqlite3.Connection, path: str) -> list[Row]:
+    """The calls on a file that only transcripts know, newest first. The search index must be attached."""
+    if not query.tokens(path):
+        return []
+    expression = f"input : ({query.quoted(path)}) AND {_CHANGING} AND {_ONLY_CALLS}"
+    lines = Lines(connection)
+    return [row for row in _messages(connection, expression, MOST_MESSAGES) if _path_of(row, lines) == path]
+
+
 def changes(connection: sqlite3.Connection, rows: list[Row]) -> Iterator[Change]:
     """These rows of `history` as calls, each with the prompt that led to it."""
     prompts: dict[str, list[Prompt]] = {}
@@ -134,12 +140,12 @@ def changes(connection: sqlite3.Connection, rows: list[Row]) -> Iterator[Change]
     for row in rows:
         session_id = row["session_id"]
         if session_id not in prompts:
-            prompts[session_id] = _prompts(connection, session_id)
+            prompts[session_id] = prompts_of(connection, session_id)
         found = _whole(connection, lines, row)
         if found:
             call, agent_id, prompt_id = found
             name = f"{'m' if row['is_message'] else 'e'}{row['id']}"
-            prompt = _leading(prompts[session_id], row["at"] or "", prompt_id)
+            prompt = leading(prompts[session_id], row["at"] or "", prompt_id)
             yield Change(name, row["at"] or "", session_id, agent_id, call, prompt)
 
 
@@ -215,25 +221,22 @@ def _whole(connection: sqlite3.Connection, lines: Lines, row: Row) -> tuple[Call
     return call, row["agent_id"], None
 
 
-def _prompts(connection: sqlite3.Connection, session_id: str) -> list[Prompt]:
+def prompts_of(connection: sqlite3.Connection, session_id: str) -> list[Prompt]:
     """The prompts of a session in the order of time."""
-    # The unary plus keeps SQLite on the index of the session: all prompts of the archive are many more.
     events = connection.execute(
-        "SELECT id, at, prompt, prompt_id FROM events WHERE session_id = ? AND +event = 'UserPromptSubmit'",
-        (session_id,),
+        "SELECT id, at, prompt, prompt_id FROM events WHERE session_id = ? AND is_typed", (session_id,)
     )
     found = [Prompt(f"e{row['id']}", row["at"], row["prompt"] or "", row["prompt_id"]) for row in events]
     if not found:
         messages = connection.execute(
-            "SELECT id, at, text, prompt_id FROM transcript_parts "
-            "WHERE session_id = ? AND kind = 'prompt' AND agent_id IS NULL",
+            "SELECT id, at, text, prompt_id FROM transcript_parts WHERE session_id = ? AND kind = 'prompt'",
             (session_id,),
         )
         found = [Prompt(f"m{row['id']}", row["at"] or "", row["text"] or "", row["prompt_id"]) for row in messages]
     return sorted(found, key=lambda prompt: prompt.at)
 
 
-def _leading(prompts: list[Prompt], at: str, prompt_id: str | None) -> Prompt | None:
+def leading(prompts: list[Prompt], at: str, prompt_id: str | None) -> Prompt | None:
     """The prompt that the event names, else the last one before it."""
     named = next((prompt for prompt in prompts if prompt_id and prompt.prompt_id == prompt_id), None)
     position = bisect.bisect_right([prompt.at for prompt in prompts], at)

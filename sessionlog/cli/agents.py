@@ -16,7 +16,7 @@ ALL = "all"
 CLIENTS = [CLAUDE_CODE, *other_agents.names()]
 
 
-def install(names: list[str], dry_run: bool, yes: bool) -> None:
+def install(names: list[str], diff: bool, dry_run: bool, yes: bool) -> None:
     """Register the hook with these agents; a file that is in the way of one keeps nobody from the others."""
     problems = []
     for name in names:
@@ -26,7 +26,8 @@ def install(names: list[str], dry_run: bool, yes: bool) -> None:
         except SessionlogError as error:
             problems.append(str(error))
             continue
-        show(change)
+        if diff or dry_run:
+            show(change)
         if not change.needed:
             click.echo(f"{agent.TITLE}: already installed in {change.path}.")
         elif dry_run:

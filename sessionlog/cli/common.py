@@ -21,9 +21,12 @@ from sessionlog.text.plain import safe
 def project_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """--project and --all: whose archive is meant."""
     command = click.option("--all", "everywhere", is_flag=True, help="All projects instead of this one.")(command)
-    return click.option(
-        "--project", metavar="DIR", type=click.Path(), help="The project in DIR instead of the one we are in."
-    )(command)
+    return project_option(command)
+
+
+project_option = click.option(
+    "--project", metavar="DIR", type=click.Path(), help="The project in DIR instead of the one we are in."
+)
 
 
 class When(click.ParamType):  # type: ignore[type-arg,unused-ignore]
@@ -50,6 +53,14 @@ def limit_option(what: str, default: int = 20) -> Callable[[Callable[..., Any]],
 fail_if_none_option = click.option("--fail-if-none", is_flag=True, help="Exit with 1 if nothing is found.")
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for other programs.")
+
+
+def file_place(file: str, project: str | None) -> Place:
+    """The archive of the project that a file is in; the file itself need not be there any more."""
+    folder = os.path.dirname(os.path.abspath(file))
+    while not os.path.isdir(folder):
+        folder = os.path.dirname(folder)
+    return places(project or folder, False)[0]
 
 
 def places(project: str | None, everywhere: bool) -> list[Place]:

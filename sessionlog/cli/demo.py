@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,6 +23,7 @@ from sessionlog.errors import SessionlogError
 from sessionlog.install.commands import hook_command
 from sessionlog.session import header, load
 
+PREFIX = "sessionlog-demo-"
 SAMPLE = Path(__file__).with_name("demo_session.jsonl")
 
 
@@ -32,11 +35,16 @@ def command(as_json: bool) -> None:
 
     Each event of the sample goes through the real hook, in a process of its own, as Claude Code would run it.
     """
-    home = Path(tempfile.mkdtemp(prefix="sessionlog-demo-"))
+    remove_earlier_demos()
+    home = Path(tempfile.mkdtemp(prefix=PREFIX))
     project = home / "shop"
     project.mkdir()
     payloads = SAMPLE.read_text(encoding="utf-8").replace("{project}", str(project)).replace("{home}", str(home))
-    record(payloads.splitlines(), home, project, quiet=as_json)
+    try:
+        record(payloads.splitlines(), home, project, quiet=as_json)
+    except BaseException:  # Ctrl+C too
+        shutil.rmtree(home)
+        raise
 
     os.environ["SESSIONLOG_HOME"] = str(home)
     place = projects.place(os.path.realpath(project))
@@ -49,14 +57,23 @@ def command(as_json: bool) -> None:
         about = header.load(connection, found.session, place.project)
         for line in View().session(about, load.entries(connection, found.session["session_id"])):
             click.echo(line)
+    # As it was called here: it need not be on the PATH.
+    sessionlog = shlex.quote(sys.argv[0]) if os.path.basename(sys.argv[0]) == "sessionlog" else "sessionlog"
     click.echo(
         f"\nAll of it is in {place.db}\n"
         f"Look around:   export SESSIONLOG_HOME={home}\n"
-        "               sessionlog browse\n"
-        "               sessionlog search 购物车 --all\n"
+        f"               {sessionlog} browse\n"
+        f"               {sessionlog} search 购物车 --all\n"
         f"               sqlite3 {place.db} 'SELECT * FROM bash_commands'\n"
-        f"Throw it away: rm -r {home}"
+        f"The next demo removes it, or: rm -r {home}"
     )
+
+
+def remove_earlier_demos() -> None:
+    """What earlier demos of this user left in the temporary folder; nothing of anybody else."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        if projects.is_own_folder(str(folder)):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def record(payloads: list[str], home: Path, project: Path, quiet: bool) -> None:

@@ -81,6 +81,8 @@ def _told(summary: importer.Summary, dry_run: bool) -> str:
     ]
     if summary.replacements:
         parts.append(f"{plain.counted(summary.replacements, 'secret')} redacted.")
+    if summary.left_out:
+        parts.append(f"{plain.counted(summary.left_out, 'line')} of pruned sessions left out.")
     if summary.replaced:
         parts.append(f"{plain.counted(summary.replaced, 'file')} had been replaced; the version before is kept.")
     return " ".join(parts)

@@ -13,6 +13,7 @@ from sessionlog.cli.dialogue import confirm, note
 from sessionlog.cli.main import example
 from sessionlog.errors import SessionlogError
 from sessionlog.install import commands, other_agents, settings_files
+from sessionlog.text import plain
 
 
 @example(
@@ -51,7 +52,8 @@ from sessionlog.install import commands, other_agents, settings_files
     "Without this option, one that is registered stays as it is.",
 )
 @click.option("--client-version", metavar="X.Y.Z", help="The version of Claude Code; asked from `claude` otherwise.")
-@click.option("--dry-run", is_flag=True, help="Show what would change and write nothing.")
+@click.option("--diff", is_flag=True, help="Show the change as a diff before asking.")
+@click.option("--dry-run", is_flag=True, help="Show the diff and write nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def command(
     agent: str,
@@ -59,6 +61,7 @@ def command(
     events: str | None,
     supervisor: str | None,
     client_version: str | None,
+    diff: bool,
     dry_run: bool,
     yes: bool,
 ) -> None:
@@ -69,14 +72,21 @@ def command(
     """
     if agent != CLAUDE_CODE and (scope != "user" or events or supervisor or client_version):
         raise SessionlogError("--scope, --events, --supervisor and --client-version are for Claude Code alone.")
+    commands.refuse_cache()
     if agent in (CLAUDE_CODE, agents.ALL):
-        _install_claude_code(scope, events, supervisor, client_version, dry_run, yes)
+        _install_claude_code(scope, events, supervisor, client_version, diff, dry_run, yes)
     if agent != CLAUDE_CODE:
-        agents.install(other_agents.found() if agent == agents.ALL else [agent], dry_run, yes)
+        agents.install(other_agents.found() if agent == agents.ALL else [agent], diff, dry_run, yes)
 
 
 def _install_claude_code(
-    scope: str, events: str | None, supervisor: str | None, client_version: str | None, dry_run: bool, yes: bool
+    scope: str,
+    events: str | None,
+    supervisor: str | None,
+    client_version: str | None,
+    diff: bool,
+    dry_run: bool,
+    yes: bool,
 ) -> None:
     cwd = Path.cwd()
     path = settings_files.settings_file(scope, cwd)
@@ -89,7 +99,8 @@ def _install_claude_code(
     handlers = commands.handlers(commands.events_for(events, version), quiet_if_missing=shared)
     groups = None if supervisor is None else commands.supervisor_groups(supervisor, quiet_if_missing=shared)
     change = settings_files.plan_install(path, handlers, groups)
-    agents.show(change)
+    if diff or dry_run:
+        agents.show(change)
     if events == "all" and version is None:
         note(
             "The version of Claude Code is unknown, so only the 14 core events are registered (--client-version X.Y.Z)."
@@ -106,6 +117,10 @@ def _install_claude_code(
     if dry_run:
         click.echo("Dry run: nothing was written.")
         return
+    click.echo(
+        f"{plain.counted(len(handlers), 'event')} will be recorded by hooks in {path}; the rest of it stays as it is."
+    )
+    click.echo("`sessionlog install --diff` shows every line; `sessionlog uninstall` takes the hooks out again.")
     confirm(f"Write {path}?", yes)
     backup = settings_files.apply(change)
     click.secho(f"Installed in {path}: {len(handlers)} events.", fg="green")

@@ -21,6 +21,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "answer": ("answer", "Print the last answer of a session as Markdown."),
     "audit": ("audit", "Ask what to look at: risky commands, files outside, permissions bypassed, gaps, …"),
     "backup": ("backup", "Copy the archive, while sessions go on."),
+    "blame": ("blame", "Show which session or commit each line of a file comes from."),
     "browse": ("browse", "Look at all that was recorded in the browser."),
     "completion": ("completion", "Print the completion script for your shell."),
     "demo": ("demo", "Record a sample session into a throw-away archive and show it."),
@@ -50,6 +51,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "uninstall": ("uninstall", "Take the hooks out of the settings; the archive stays."),
     "verify": ("verify", "Find what was changed, removed or inserted in the archive behind its back."),
     "validate": ("validate", "Check the hooks in settings files and plugins."),
+    "why": ("why", "Tell the story of a line: the prompt, the edits, what ran afterwards."),
 }
 
 

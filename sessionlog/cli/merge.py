@@ -25,7 +25,7 @@ def command(files: tuple[str, ...], into: str | None, dry_run: bool, yes: bool) 
 
     What is here already is recognised, so that merging twice is merging once. The other archives are only read.
     """
-    place = read.place_of(into)
+    place = read.place_of(into, may_be_new=True)
     read.bring_up_to_date(place)
     for file in files:
         for spool in waiting_spools(Place(place.home, "", file))[:1]:

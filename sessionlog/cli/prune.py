@@ -11,7 +11,7 @@ from sessionlog.archive.place import Place
 from sessionlog.cli.common import When, places, project_options
 from sessionlog.cli.dialogue import confirm, note
 from sessionlog.cli.main import example
-from sessionlog.maintain import prune
+from sessionlog.maintain import prune, prune_memory
 from sessionlog.text import plain
 
 SHOWN = 20
@@ -21,12 +21,15 @@ SHOWN = 20
     "sessionlog prune --older-than 90d --dry-run",
     "sessionlog prune --keep 200 --only tool-output",
     "sessionlog prune --session f0b8 --yes",
+    "sessionlog prune --remembered --all",
 )
 @click.command("prune")
 @click.option("--older-than", metavar="TIME", type=When(), help="Sessions that ended before: 90d, 12w, a date.")
 @click.option("--keep", metavar="N", type=click.IntRange(min=0), help="All but the newest N sessions of a project.")
 @click.option("--session", "sessions", metavar="ID", multiple=True, help="This session; may be repeated.")
 @click.option("--only", type=click.Choice(["tool-output"]), help="Only what the tools printed; the rest stays.")
+@click.option("--remembered", is_flag=True, help="List the pruned sessions that no import brings back.")
+@click.option("--forget", "forgotten", metavar="ID", multiple=True, help="Let this session come back with an import.")
 @project_options
 @click.option("--dry-run", is_flag=True, help="Show what would go and remove nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
@@ -35,6 +38,8 @@ def command(
     keep: int | None,
     sessions: tuple[str, ...],
     only: str | None,
+    remembered: bool,
+    forgotten: tuple[str, ...],
     project: str | None,
     everywhere: bool,
     dry_run: bool,
@@ -44,7 +49,12 @@ def command(
 
     Events, messages and archived transcripts go, and the space is given back. A session that may still be running stays
     unless it is named. Claude Code's own files are not touched.
+
+    What was pruned stays out: no import and no merge brings it back. What is recorded afterwards is taken in.
     """
+    if remembered or forgotten:
+        _memories(places(project, everywhere), forgotten)
+        return
     if sum((older_than is not None, keep is not None, bool(sessions))) != 1:
         raise click.UsageError("Say which sessions: --older-than TIME, --keep N or --session ID.")
     found = [place for place in places(project, everywhere) if os.path.exists(place.db)]
@@ -70,6 +80,24 @@ def command(
         prune.run(plan)
         after = os.stat(plan.place.db).st_size
         click.secho(f"Pruned {plan.place.db}: {plain.size(before)} before, {plain.size(after)} now.", fg="green")
+
+
+def _memories(found: list[Place], forgotten: tuple[str, ...]) -> None:
+    for wanted in forgotten:
+        memory = prune_memory.forget(found, wanted)
+        click.secho(
+            f"Session {plain.safe(memory.session_id)} comes back with the next import of its files.", fg="green"
+        )
+    if forgotten:
+        return
+    memories = prune_memory.listed(found)
+    if not memories:
+        click.echo("No pruned session is remembered here.")
+    for memory in memories:
+        what = f"everything until {plain.local_time(memory.until)}" if memory.until else ""
+        output = f"tool output until {plain.local_time(memory.output_until)}" if memory.output_until else ""
+        kept_out = ", ".join(filter(None, (what, output)))
+        click.echo(f"{click.style(plain.safe(memory.session_id), fg='yellow')}  {kept_out}")
 
 
 def _meant(

@@ -98,7 +98,9 @@ class View:
         if diff:
             told[0] += f" {calls.counts(diff)}"
         if call.outcome == "no result":
-            told.append(click.style("no result: denied, cancelled or cut off", fg="red"))
+            told.append(click.style("no result: cancelled or cut off", fg="red"))
+        elif call.outcome == "denied":
+            told.append(click.style("denied", fg="red", bold=True))
         elif call.outcome == "failed":
             code = calls.exit_code(call)
             told.append(click.style(f"exit {plain.one_line(code, 12)}" if code else "failed", fg="red", bold=True))
@@ -108,13 +110,13 @@ class View:
 
     def _result(self, call: Call, diff: list[str]) -> Iterator[str]:
         shown = WRITTEN if call.action == "write" else DIFF
-        for line in self._cut(diff, shown) if call.outcome != "failed" else ():
+        for line in self._cut(diff, shown) if call.outcome not in ("failed", "denied") else ():
             colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
             yield click.style(self._line(line), fg=colour)
         if calls.is_change(call):
             return
         if text := calls.output(call).rstrip():
-            failed = call.outcome == "failed"
+            failed = call.outcome != "ok"
             for line in self._folded(text, OUTPUT):
                 yield click.style(line, fg="red" if failed else None, dim=not failed)
 

@@ -14,9 +14,16 @@ from sessionlog.cli.dialogue import confirm, note
 from sessionlog.cli.main import example
 from sessionlog.errors import SessionlogError
 from sessionlog.install import other_agents, settings_files
+from sessionlog.maintain import purge as maintain
+from sessionlog.text import plain
 
 
-@example("sessionlog uninstall", "sessionlog uninstall --dry-run", "sessionlog uninstall --agent codex")
+@example(
+    "sessionlog uninstall",
+    "sessionlog uninstall --dry-run",
+    "sessionlog uninstall --agent codex",
+    "sessionlog uninstall --purge",
+)
 @click.command("uninstall")
 @click.option(
     "--agent",
@@ -25,13 +32,14 @@ from sessionlog.install import other_agents, settings_files
     show_default=True,
     help="The agent that is no longer to be recorded.",
 )
+@click.option("--purge", is_flag=True, help="Also remove everything that was recorded, for all projects.")
 @click.option("--dry-run", is_flag=True, help="Show what would change and write nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-def command(agent: str, dry_run: bool, yes: bool) -> None:
+def command(agent: str, purge: bool, dry_run: bool, yes: bool) -> None:
     """Take sessionlog's hooks out of the settings files: the user's, this project's and its local one.
 
     The files become what they were before `sessionlog install`, with all that was changed in them since. What was
-    recorded stays.
+    recorded stays, unless you add --purge.
     """
     cwd = Path.cwd()
     changes: list[settings_files.Change] = []
@@ -54,7 +62,6 @@ def command(agent: str, dry_run: bool, yes: bool) -> None:
         click.echo("Nothing of sessionlog is in the settings files of this user and this project.")
     elif dry_run:
         click.echo("Dry run: nothing was written.")
-        return
     else:
         confirm(f"Write {len(changes)} file{'s' if len(changes) > 1 else ''}?", yes)
         for change in changes:
@@ -63,6 +70,24 @@ def command(agent: str, dry_run: bool, yes: bool) -> None:
             click.secho(f"Uninstalled from {change.path}{kept}", fg="green")
     if plugin := settings_files.enabled_plugin(cwd):
         note(f"The plugin {plugin} still records: `claude plugin disable {plugin}` stops it.")
-    click.echo(f"The archive stays where it is: {home_folder()}")
+    if purge:
+        _purge(dry_run, yes)
+    else:
+        click.echo(f"The archive stays where it is: {home_folder()}")
     if problems:
         raise SessionlogError("Not every settings file could be read; see above.")
+
+
+def _purge(dry_run: bool, yes: bool) -> None:
+    found = maintain.plan()
+    what = f"{plain.counted(found.archives, 'archive')} in {home_folder()} ({plain.size(found.size)})"
+    if not found.paths and not dry_run:
+        maintain.run(found)  # the empty folder
+    if not found.paths:
+        click.echo("Nothing is recorded.")
+    elif dry_run:
+        click.echo(f"Dry run: {what} would be removed.")
+    else:
+        confirm(f"Remove {what} for good?", yes)
+        maintain.run(found)
+        click.secho(f"Removed {what}.", fg="green")

@@ -12,6 +12,8 @@ from sessionlog.install.validate import check as validate
 from sessionlog.text.plain import counted, safe
 
 _COLOURS = {"error": "red", "warning": "yellow"}
+# Findings of one file that are printed.
+SHOWN = 100
 
 
 @example(
@@ -56,10 +58,12 @@ def command(ctx: click.Context, paths: tuple[Path, ...], as_json: bool, strict: 
 def _show(file: Path, findings: list[validate.Finding]) -> None:
     if not findings:
         click.echo(f"{safe(str(file))}  {click.style('no problems', fg='green')}")
-    for finding in findings:
+    for finding in findings[:SHOWN]:
         where = click.style(f"{finding.file}:{finding.line}:{finding.column}", bold=True)
         click.echo(f"{where}  {_level(finding.severity)}  {finding.rule}  {finding.message}  {_source(finding.source)}")
         click.echo(f"    {finding.path + ': ' if finding.path else ''}{finding.advice}")
+    if len(findings) > SHOWN:
+        click.echo(f"… and {len(findings) - SHOWN:,} more (--json lists all)")
     click.echo()
 
 

@@ -125,7 +125,9 @@ def _headline(call: Call, diff: list[str]) -> str:
         code = calls.exit_code(call)
         parts.append(f'<span class="bad">{f"exit {_line(code, 12)}" if code else "failed"}</span>')
     elif call.outcome == "no result":
-        parts.append('<span class="bad">no result: denied, cancelled or cut off</span>')
+        parts.append('<span class="bad">no result: cancelled or cut off</span>')
+    elif call.outcome == "denied":
+        parts.append('<span class="bad">denied</span>')
     if call.duration_ms is not None:
         parts.append(f'<span class="quiet">{plain.duration(call.duration_ms)}</span>')
     return "".join(parts)

@@ -16,6 +16,7 @@ from sessionlog.export.jsonl import VERSION, encoded
 from sessionlog.fastlib import parse_json
 from sessionlog.redact.rules import Rules
 from sessionlog.system.files import open_regular
+from sessionlog.transcripts import pruned
 from sessionlog.transcripts.chunks import Skip
 from sessionlog.transcripts.importer import Summary
 
@@ -155,6 +156,7 @@ class _Target:
         try:
             self._connection = append.open_for_writing(place, 30) if not dry_run or os.path.exists(place.db) else None
             self._before = _newest(self._connection) if self._connection else 0
+            self._limits: pruned.Limits = pruned.read(self._connection) if self._connection else {}
         except (sqlite3.Error, OSError) as error:
             raise SessionlogError(f"{place.db} cannot be written: {error}") from error
 
@@ -162,6 +164,11 @@ class _Target:
         """Whether the event was new."""
         if self._connection is None:
             return True
+        limit = self._limits.get(record["session_id"])
+        if pruned.is_out(limit, record["at"]):
+            return False
+        if record["tool_response"] and pruned.is_silenced(limit, record["at"]):
+            record["tool_response"] = pruned.MARKER_JSON
         if not self._pending:
             self._connection.execute("BEGIN IMMEDIATE")
         self._pending += 1

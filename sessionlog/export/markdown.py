@@ -74,7 +74,7 @@ def _entry(entry: Entry, detail: str) -> str:
         case "sub-agent" | "failure" | "review":
             words = f"\n\n{inert_markdown.markdown(entry.text)}" if entry.text else ""
             return f"{inside}{dot} {time} **{entry.kind}**{title}{words}"
-        case "thinking" | "compaction" | "command" | "event":
+        case "thinking" | "compaction" | "command" | "event" | "notice" if entry.kind != "notice" or "\n" in entry.text:
             kind = entry.title if entry.kind == "event" else f"{entry.kind} {entry.title}"
             return (
                 _folded(
@@ -119,7 +119,9 @@ def _how(call: Call) -> str:
     if call.outcome == "failed":
         parts.insert(0, f"**exit {inert_markdown.escaped(plain.one_line(code, 12))}**" if code else "**failed**")
     elif call.outcome == "no result":
-        parts.insert(0, "**no result**: denied, cancelled or cut off")
+        parts.insert(0, "**no result**: cancelled or cut off")
+    elif call.outcome == "denied":
+        parts.insert(0, "**denied**")
     return "".join(f" · {part}" for part in parts)
 
 

@@ -102,6 +102,17 @@ def reviewer_of(command: object) -> str | None:
         return found["reviewer"]
 
 
+def refuse_cache() -> None:
+    """Raise SessionlogError if this installation lies in a cache (`uvx`, `pipx run`): hooks must outlive a clean-up."""
+    folder = Path(sys.prefix)
+    # The standard mark of a folder that may be deleted at any time. uv also puts one into each venv: that one is fine.
+    if any((parent / "CACHEDIR.TAG").is_file() for parent in folder.parents):
+        raise SessionlogError(
+            f"this sessionlog runs from a cache ({folder}), and hooks would stop when the cache is cleaned.\n"
+            "Install it first: uv tool install claude-sessionlog, or pipx install claude-sessionlog."
+        )
+
+
 def interpreter() -> str:
     """The Python that runs this."""
     if not sys.executable:

@@ -7,13 +7,10 @@ from __future__ import annotations
 
 import contextlib
 import difflib
-import glob
 import json
 import os
-import secrets
 import stat
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -259,12 +256,8 @@ def _refuse_if_changed(change: Change) -> None:
 
 
 def _back_up(target: Path, content: bytes) -> Path:
-    """A copy beside the file, readable by its owner only; an equal one that is there already will do."""
-    prefix = f"{target.name}.sessionlog-backup-"
-    for earlier in sorted(target.parent.glob(f"{glob.escape(prefix)}*")):
-        if earlier.is_file() and earlier.read_bytes() == content:
-            return earlier
-    backup = target.with_name(prefix + time.strftime("%Y%m%d-%H%M%S", time.gmtime()) + f"-{secrets.token_hex(2)}")
+    """One copy beside the file, readable by its owner only: the file as it was before the latest change."""
+    backup = target.with_name(f"{target.name}.sessionlog-backup")
     _replace(backup, content, 0o600)
     return backup
 

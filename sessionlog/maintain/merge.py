@@ -14,8 +14,8 @@ from sessionlog.archive import append, event, migrate, sidecar
 from sessionlog.archive.locks import open_private
 from sessionlog.archive.place import Place
 from sessionlog.errors import SessionlogError
-from sessionlog.maintain import backup, batches, redact
-from sessionlog.transcripts import chunks, store
+from sessionlog.maintain import backup, batches, prune_memory, redact
+from sessionlog.transcripts import chunks, pruned, store
 
 Summary = Counter[str]  # what was new: {"events": 12, …}
 
@@ -72,7 +72,7 @@ ON CONFLICT (session_id) DO UPDATE SET
 
 _TRANSCRIPT = (
     *("name", "kind", "session_id", "agent_id", "bytes", "lines", "replacements", "file_size", "file_mtime_ns"),
-    *("first_import_at", "last_import_at"),
+    *("first_import_at", "last_import_at", "pruned_bytes", "client"),
 )
 
 
@@ -93,8 +93,11 @@ def run(place: Place, sources: list[str]) -> list[Summary]:
 def _merge(place: Place, source: str) -> Summary:
     summary: Summary = Counter()
     with _folder_beside(place) as folder, closing(batches.open_archive(place)) as connection:
-        connection.execute("ATTACH ? AS other", (_prepared_copy(source, folder, place.home),))
+        copy = _prepared_copy(source, folder, place.home)
+        connection.execute("ATTACH ? AS other", (copy,))
         _refuse_other_tables(connection, source)
+        with closing(sqlite3.connect(copy)) as other, other:
+            prune_memory.keep_out(other, pruned.read(connection))
         sessions = [row[0] for row in connection.execute("SELECT session_id FROM other.sessions").fetchall()]
         batches.in_turns(connection, _steps(connection, sessions, summary))
         connection.execute("DETACH other")
@@ -171,6 +174,7 @@ def _steps(connection: sqlite3.Connection, sessions: list[str], summary: Summary
         connection.execute(store.ADD_USAGE, row)
         yield
     connection.execute("INSERT OR IGNORE INTO main.subagent_facts SELECT * FROM other.subagent_facts")
+    connection.execute(prune_memory.TAKE_OVER)
     for session_id in sessions:
         for statement in (_ADD_SESSION, _SETTLE_SESSION, _ADD_FACTS):
             connection.execute(statement, {"session_id": session_id})
@@ -251,7 +255,7 @@ def _is_same_file(connection: sqlite3.Connection, theirs: int, ours: int) -> boo
     for number, ((their_hash, their_data), (our_hash, our_data)) in enumerate(pairs):
         if their_hash == our_hash:
             continue
-        if number + 1 < len(pairs):
+        if number + 1 < len(pairs) or store.PRUNED in (their_data, our_data):  # nobody can tell what was there
             return False
         try:
             shorter, longer = sorted((chunks.unpack(their_data), chunks.unpack(our_data)), key=len)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import zlib
 from collections.abc import Iterator
@@ -14,13 +13,11 @@ from sessionlog.archive import read, sidecar
 from sessionlog.archive.chain import Notebook
 from sessionlog.archive.event import COLUMNS
 from sessionlog.archive.place import Place
-from sessionlog.fastlib import encode_json
 from sessionlog.maintain import batches
 from sessionlog.session import live
-from sessionlog.transcripts import chunks
+from sessionlog.transcripts import chunks, pruned, store
 
-# What stands where a tool's output was: a payload is still rebuilt, and Claude Code still resumes the session.
-PRUNED = "[pruned]"
+PRUNED = pruned.MARKER
 
 
 class Which(NamedTuple):
@@ -104,7 +101,10 @@ _BYTES = {
     "session_facts": "200",
     "subagent_facts": "100",
 }
-_CHUNKS = "FROM transcript_chunks WHERE transcript_id IN (SELECT id FROM transcripts WHERE session_id = :session_id)"
+_CHUNKS = (
+    "FROM transcript_chunks WHERE transcript_id IN (SELECT id FROM transcripts WHERE session_id = :session_id) "
+    f"AND length(data) > {len(store.PRUNED)}"
+)
 _HAS_OUTPUT = f"session_id = :session_id AND tool_response IS NOT NULL AND tool_response <> '\"{PRUNED}\"'"
 _IS_OUTPUT = f"session_id = :session_id AND kind = 'tool_result' AND text IS NOT NULL AND text <> '{PRUNED}'"
 
@@ -132,7 +132,7 @@ _KEEP_COUNTS = """
 CREATE TEMP TRIGGER prune_keeps_counts AFTER DELETE ON main.events BEGIN
     UPDATE sessions SET
         events = events - 1,
-        prompts = prompts - (old.event = 'UserPromptSubmit'),
+        prompts = prompts - old.is_typed,
         tool_calls = tool_calls - (old.event IN ('PostToolUse', 'PostToolUseFailure')),
         edits = edits
             - ifnull(old.event = 'PostToolUse' AND old.action IN ('edit', 'write'), 0),
@@ -145,6 +145,7 @@ END
 def _remove(connection: sqlite3.Connection, session_id: str, notebook: Notebook) -> Iterator[None]:
     """Everything of a session, its row last: as long as that is there, another run finds the rest."""
     wanted = {"session_id": session_id}
+    pruned.remember(connection, session_id, only_output=False)
     for table in ("session_facts", "subagent_facts", "model_answers"):
         connection.execute(f"DELETE FROM {table} WHERE session_id = :session_id", wanted)
         yield
@@ -159,18 +160,11 @@ def _remove(connection: sqlite3.Connection, session_id: str, notebook: Notebook)
     ).fetchall():
         notebook.remove(session_id, row_id)
         yield
-    for transcript_id, file in _transcripts(connection, session_id, "id, file"):
+    for (transcript_id,) in _transcripts(connection, session_id, "id"):
         for sequence in _sequences(connection, transcript_id):
-            _drop_chunk(connection, transcript_id, sequence)
+            _empty_chunk(connection, transcript_id, sequence)
             yield
-        # As long as Claude Code has the file, `import` must see that it knows it, or would bring it back.
-        if not os.path.exists(file):
-            connection.execute(
-                "DELETE FROM transcripts WHERE id = :id AND NOT EXISTS "
-                # The file of a fork may hold parts of another session.
-                "(SELECT 1 FROM transcript_parts WHERE transcript_id = :id)",
-                {"id": transcript_id},
-            )
+        _note_pruned_bytes(connection, transcript_id)
         yield
     connection.execute(
         "DELETE FROM sessions WHERE session_id = :session_id "
@@ -185,13 +179,16 @@ def _prune_output(connection: sqlite3.Connection, session_id: str, notebook: Not
 
     The chunks go first: as long as a row has its output, another run finds the session.
     """
+    pruned.remember(connection, session_id, only_output=True)
     for transcript_id, kind in _transcripts(connection, session_id, "id, kind"):
         for sequence in _sequences(connection, transcript_id):
             if kind == transcript_files.TOOL_RESULT:
-                _drop_chunk(connection, transcript_id, sequence)
+                _empty_chunk(connection, transcript_id, sequence)
             elif kind in transcript_files.LINE_KINDS:
-                _rewrite_chunk(connection, transcript_id, sequence, _without_output)
+                _rewrite_chunk(connection, transcript_id, sequence, pruned.without_output)
             yield
+        _note_pruned_bytes(connection, transcript_id)
+        yield
     wanted = {"session_id": session_id}
     for (row_id,) in connection.execute(f"SELECT id FROM transcript_parts WHERE {_IS_OUTPUT}", wanted).fetchall():
         connection.execute("UPDATE transcript_parts SET text = ? WHERE id = ?", (PRUNED, row_id))
@@ -206,58 +203,34 @@ def _rewrite_history(connection: sqlite3.Connection, session_id: str) -> Iterato
     """The history of prompts is one file for all sessions: this one's lines are left empty, to keep the count."""
 
     def without_session(line: bytes) -> bytes:
-        entry = _parsed(line) if session_id.encode() in line else {}
+        entry = pruned.parsed(line) if session_id.encode() in line else {}
         return b"" if entry.get("sessionId") == session_id else line
 
     for (transcript_id,) in connection.execute(
         "SELECT id FROM transcripts WHERE kind = ?", (transcript_files.HISTORY,)
     ).fetchall():
         for sequence in _sequences(connection, transcript_id):
-            _rewrite_chunk(connection, transcript_id, sequence, without_session)
+            if _rewrite_chunk(connection, transcript_id, sequence, without_session):
+                _note_pruned_bytes(connection, transcript_id)
             yield
 
 
-def _rewrite_chunk(connection: sqlite3.Connection, transcript_id: int, sequence: int, rewrite: Any) -> None:
-    """Its length and hash stay: they are those of the file, by which `import` knows it."""
+def _rewrite_chunk(connection: sqlite3.Connection, transcript_id: int, sequence: int, rewrite: Any) -> bool:
+    """Whether something changed. Its length and hash stay: they are those of the file, by which `import` knows it."""
     (data,) = connection.execute(
         "SELECT data FROM transcript_chunks WHERE transcript_id = ? AND sequence = ?", (transcript_id, sequence)
     ).fetchone()
     try:
         lines = chunks.unpack(data).split(b"\n")
     except chunks.Unreadable:
-        return  # it stays as it is
+        return False  # it stays as it is
     rewritten = list(map(rewrite, lines))
     if rewritten != lines:
         connection.execute(
             "UPDATE transcript_chunks SET data = ? WHERE transcript_id = ? AND sequence = ?",
             (zlib.compress(b"\n".join(rewritten), chunks.LEVEL), transcript_id, sequence),
         )
-
-
-def _without_output(line: bytes) -> bytes:
-    """A line of a transcript without the results of tools in it."""
-    if b"tool_result" not in line and b"toolUseResult" not in line:
-        return line
-    entry = _parsed(line)
-    message = entry.get("message")
-    content = message.get("content") if isinstance(message, dict) else None
-    blocks = content if isinstance(content, list) else []
-    results = [block for block in blocks if isinstance(block, dict) and block.get("type") == "tool_result"]
-    if not results and "toolUseResult" not in entry:
-        return line
-    for block in results:
-        block["content"] = PRUNED
-    if "toolUseResult" in entry:
-        entry["toolUseResult"] = PRUNED
-    return str(encode_json(entry)).encode("utf-8", "replace")
-
-
-def _parsed(line: bytes) -> dict[str, Any]:
-    try:
-        entry = chunks.parse(line)
-    except ValueError:
-        return {}
-    return entry if isinstance(entry, dict) else {}
+    return rewritten != lines
 
 
 def _transcripts(connection: sqlite3.Connection, session_id: str, columns: str) -> list[tuple[Any, ...]]:
@@ -269,9 +242,20 @@ def _sequences(connection: sqlite3.Connection, transcript_id: int) -> list[int]:
     return [sequence for (sequence,) in rows.fetchall()]
 
 
-def _drop_chunk(connection: sqlite3.Connection, transcript_id: int, sequence: int) -> None:
+def _empty_chunk(connection: sqlite3.Connection, transcript_id: int, sequence: int) -> None:
+    """Its bytes go. Its length and hash stay, by which `import` knows the file: else it would bring it back."""
     connection.execute(
-        "DELETE FROM transcript_chunks WHERE transcript_id = ? AND sequence = ?", (transcript_id, sequence)
+        "UPDATE transcript_chunks SET data = ?, entry_types = '{}', replacements = 0 "
+        "WHERE transcript_id = ? AND sequence = ?",
+        (store.PRUNED, transcript_id, sequence),
+    )
+
+
+def _note_pruned_bytes(connection: sqlite3.Connection, transcript_id: int) -> None:
+    connection.execute(
+        "UPDATE transcripts SET pruned_bytes = bytes, replacements = (SELECT ifnull(sum(replacements), 0) "
+        "FROM transcript_chunks WHERE transcript_id = transcripts.id) WHERE id = ?",
+        (transcript_id,),
     )
 
 

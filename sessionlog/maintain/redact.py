@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from sessionlog.agents import transcripts
 from sessionlog.agents.claude_code import transcript_files
-from sessionlog.agents.claude_code.transcript_lines import Reader
+from sessionlog.agents.claude_code.transcript_lines import TEXTS, Reader
 from sessionlog.archive import chain, event, files, rebuild, sidecar, spool
 from sessionlog.archive import place as projects
 from sessionlog.archive.locks import open_private, wait_for_lock
@@ -315,10 +315,11 @@ def _store_chunk(connection: sqlite3.Connection, key: tuple[int, int], data: byt
 def _update_messages(connection: sqlite3.Connection, transcript_id: int, first_line: int, reader: Reader) -> None:
     """A message holds the beginning of a long text, and with it the beginning of a secret that nobody finds in it."""
     for message in reader.rows:
-        line, part, *_, text, thinking = message
+        line, part, *_ = message
         connection.execute(
-            "UPDATE transcript_parts SET text = ?, thinking = ? WHERE transcript_id = ? AND line = ? AND part = ?",
-            (text, thinking, transcript_id, first_line + line, part),
+            f"UPDATE transcript_parts SET ({', '.join(TEXTS)}) = ({', '.join('?' * len(TEXTS))}) "
+            "WHERE transcript_id = ? AND line = ? AND part = ?",
+            (*message[-len(TEXTS) :], transcript_id, first_line + line, part),
         )
 
 

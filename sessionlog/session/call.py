@@ -23,7 +23,7 @@ class Call(NamedTuple):
     name: str
     input: Any
     response: Any = None
-    outcome: str = "no result"  # or ok, failed
+    outcome: str = "no result"  # or ok, failed, denied
     error: str = ""
     duration_ms: int | None = None
     cwd: str | None = None

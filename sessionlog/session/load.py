@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from sessionlog.agents.claude_code.tools import CALL_EVENTS
 from sessionlog.fastlib import parse_json
 from sessionlog.session import merge, pictures
-from sessionlog.session.call import Call, call_of_events
+from sessionlog.session.call import Call, call_of_events, text_of
 from sessionlog.session.outline import Item
 from sessionlog.text.plain import duration
 from sessionlog.transcripts.stored_lines import Lines
@@ -109,14 +109,17 @@ def event_entry(item: Item, row: Row) -> Entry:
             title = call.name
         case "permission":
             call = call_of_events([row])
-            text, title = str(extra.get("reason") or ""), item.outcome
+            text, title = item.reason or str(extra.get("reason") or ""), item.outcome
         case "answer":
             text = row["last_assistant_message"]
         case "sub-agent":
             text = "" if item.repeated else row["last_assistant_message"]
             title = f"{row['agent_type'] or 'agent'} {'started' if item.title == 'SubagentStart' else 'stopped'}"
         case "notice":
-            text, title = row["message"], str(extra.get("notification_type") or "")
+            text, title = row["message"] or row["prompt"], str(extra.get("notification_type") or "")
+        case "command":
+            text = " ".join(str(extra.get(key) or "") for key in ("command_name", "command_args")).strip()
+            text = f"/{text}" if text else row["prompt"]
         case "start":
             text = " · ".join(str(extra[key]) for key in ("source", "model") if extra.get(key))
         case "end":
@@ -150,14 +153,19 @@ def _load_call(connection: sqlite3.Connection, session_id: str, lines: Lines, it
     events = connection.execute(
         "SELECT * FROM events WHERE tool_use_id = ? AND +session_id = ? ORDER BY id", wanted
     ).fetchall()
+    denied = [event for event in events if event["outcome"] == "denied"]
     events = [event for event in events if event["event"] in CALL_EVENTS]
     parts = connection.execute(
-        "SELECT id, kind, agent_id, tool_name, action, outcome, text FROM transcript_parts "
+        "SELECT id, kind, agent_id, tool_name, action, outcome, text, reason FROM transcript_parts "
         "WHERE tool_use_id = ? AND +session_id = ? ORDER BY id",
         wanted,
     ).fetchall()
     agent_id = next((row["agent_id"] for row in (*events, *parts) if row["agent_id"]), None)
-    call = call_of_events(events) if events else _call_of_parts(lines, parts)
+    call = call_of_events(events) if events else None
+    if call is None or call.outcome == "no result":  # hooks saw nothing of its end
+        call = _call_of_parts(lines, parts, call)
+    if call.outcome == "no result" and denied:
+        call = call._replace(outcome="denied", error=str(_object(denied[0]["extra"]).get("reason") or ""))
     failed = next((part for part in parts if part["outcome"] == "failed"), None)
     if failed and call.outcome == "ok":  # Codex tells hooks no exit codes
         call = call._replace(outcome="failed", error=failed["text"] or "failed")
@@ -165,17 +173,21 @@ def _load_call(connection: sqlite3.Connection, session_id: str, lines: Lines, it
     return Entry(item.at, "tool", "", call.name, agent_id, call, tuple(names))
 
 
-def _call_of_parts(lines: Lines, parts: list[Row]) -> Call:
-    """A call that no hook saw. The rows have its beginning, the transcript has all of it."""
-    call = Call(next((part["tool_name"] for part in parts if part["tool_name"]), "tool"), {})
+def _call_of_parts(lines: Lines, parts: list[Row], seen: Call | None) -> Call:
+    """A call that no hook saw, or saw the end of. The rows have its beginning, the transcript has all of it."""
+    call = seen or Call(next((part["tool_name"] for part in parts if part["tool_name"]), "tool"), {})
     for part in parts:
+        if part["kind"] == "tool_use" and seen:
+            continue
         block, whole = lines.block(part["id"])
         if part["kind"] == "tool_use":
             inputs = block.get("input", {}) if block else part["text"]
             call = call._replace(input=inputs, action=part["action"] or "")
         else:
             response = whole or (block.get("content") if block else part["text"])
-            error = part["text"] or "" if part["outcome"] == "failed" else ""
+            error = ""
+            if part["outcome"] != "ok":
+                error = part["reason"] or text_of(block.get("content") if block else part["text"])
             call = call._replace(response=response, outcome=part["outcome"], error=error)
     return call
 

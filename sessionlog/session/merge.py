@@ -9,6 +9,7 @@ from __future__ import annotations
 import heapq
 import sqlite3
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 from sessionlog.agents.claude_code.tools import CALL_EVENTS
@@ -16,6 +17,8 @@ from sessionlog.session.outline import Agent, Item, Outline
 
 EVENT_KINDS = {
     "UserPromptSubmit": "prompt",
+    "AgentPrompt": "notice",  # a UserPromptSubmit that nobody typed
+    "UserPromptExpansion": "command",
     "Stop": "answer",
     "PermissionRequest": "permission",
     "PermissionDenied": "permission",
@@ -32,23 +35,30 @@ EVENT_KINDS = {
 
 PART_KINDS = {
     "prompt": "prompt",
+    "task": "sub-agent",  # what the sub-agent was asked to do
     "text": "answer",
     "thinking": "thinking",
     "command": "command",
     "command_output": "command",
+    "bash_input": "command",
+    "bash_output": "command",
     "notification": "notice",
-    "queued_command": "notice",
     "interruption": "notice",
     "compact_summary": "compaction",
     "api_error": "notice",  # one that ended the turn has an outcome, and is a failure
 }
+
+# What is known of the end of a call; the later ones say more.
+OUTCOMES = ("no result", "ok", "denied", "failed")
 
 # The client's bookkeeping: kept, but shown only to those who want to see everything.
 MINOR_EVENTS = ("MessageDisplay", "PostToolBatch", "SupervisorReview")
 
 # Both with the same columns, in the order of an index, so that their rows can be merged as they are read. No long text.
 _EVENTS = """
-    SELECT at, 'e', id, event, agent_id, agent_type, tool_name, tool_use_id, prompt_id, action, outcome, 1, 0
+    SELECT
+        at, 'e', id, iif(event = 'UserPromptSubmit' AND NOT is_typed, 'AgentPrompt', event), agent_id, agent_type,
+        tool_name, tool_use_id, prompt_id, action, outcome, 1, 0
     FROM events WHERE session_id = ? AND at >= ? ORDER BY at, id
 """
 _PARTS = """
@@ -59,7 +69,8 @@ _PARTS = """
 """
 # What the hooks have seen of what a transcript may have too. The unary plus keeps SQLite on the index of the session.
 _SEEN_BY_HOOKS = """
-    SELECT event, iif(event = 'UserPromptSubmit', ifnull(prompt_id, prompt), last_assistant_message)
+    SELECT iif(event = 'UserPromptSubmit' AND NOT is_typed, 'AgentPrompt', event), prompt_id,
+        iif(event = 'UserPromptSubmit', prompt, last_assistant_message)
     FROM events WHERE session_id = ? AND +event IN ('UserPromptSubmit', 'StopFailure')
 """
 _DECISION = "SELECT iif(json_valid(extra), json_extract(extra, '$.decision'), NULL) FROM events WHERE id = ?"
@@ -129,6 +140,15 @@ def _tuples(connection: sqlite3.Connection, query: str, *parameters: Any) -> Ite
             connection.text_factory = decode
 
 
+@dataclass(slots=True)
+class _Seen:
+    """What a hook saw: its item once that was met, and until then the names of messages that say the same."""
+
+    has_id: bool
+    item: Item | None = None
+    twins: list[str] = field(default_factory=list)
+
+
 class _Merger:
     """Goes through the rows of both tables in the order of time; what both have becomes one item, where it begins."""
 
@@ -146,19 +166,18 @@ class _Merger:
         self.number = 0
         # The latest words of each agent: the transcript has them, and the Stop event too.
         self.last_words: dict[str | None, Item] = {}
-        # Prompts and failures that hooks saw, by prompt_id or words: the item once it was met, and until then the names
-        # of messages that say the same.
-        self.seen: dict[tuple[str, str], Item | None] = {}
-        self.twins: dict[tuple[str, str], list[str]] = {}
-        self.decisions: dict[int, str] | None = None
+        # Prompts and failures that hooks saw, by prompt_id and by words.
+        self.seen: dict[tuple[str, str], _Seen] = {}
+        self.decisions: dict[int, tuple[str, bytes | None]] | None = None
         has_parts = "SELECT 1 FROM transcript_parts WHERE session_id = ? LIMIT 1"
         self.has_parts = any(True for _ in _tuples(connection, has_parts, session_id))
 
     def run(self) -> Iterator[Item]:
         if self.has_parts:
-            for event, key in _tuples(self.connection, _SEEN_BY_HOOKS, self.session_id):
-                if key:
-                    self.seen[EVENT_KINDS[event], key] = None
+            for event, prompt_id, words in _tuples(self.connection, _SEEN_BY_HOOKS, self.session_id):
+                seen = _Seen(bool(prompt_id))
+                for key in filter(None, (prompt_id, words)):
+                    self.seen[EVENT_KINDS[event], key] = seen
         for row in heapq.merge(*(self._rows(query) for query in ((_EVENTS, _PARTS) if self.has_parts else (_EVENTS,)))):
             at, source, row_id, kind, agent_id, agent_type, tool, tool_use_id, prompt_id, action, outcome, *has = row
             name = f"{source}{row_id}"
@@ -181,6 +200,8 @@ class _Merger:
                 yield self._numbered(item)
             elif source == "e":
                 item = Item(at, name, EVENT_KINDS.get(kind, "event"), kind, agent_id, None, "", outcome or "")
+                if outcome == "denied" and (call := self.calls.get(tool_use_id)) and call.outcome == "no result":
+                    call.outcome = "denied"
                 if self._is_new_event(item, row_id, prompt_id):
                     yield self._numbered(item)
             else:
@@ -203,13 +224,17 @@ class _Merger:
             case "prompt":
                 self.last_words.clear()
                 self._meet(item, prompt_id)
+            case "notice" if item.title == "AgentPrompt":
+                self._meet(item, prompt_id)
             case "failure":
                 self._meet(item, None)
             case "permission":
                 if self.decisions is None:
-                    found = "SELECT id, decision FROM permission_decisions WHERE session_id = ?"
-                    self.decisions = {row[0]: row[1] for row in _tuples(self.connection, found, self.session_id)}
-                item.outcome = self.decisions.get(row_id, "denied or not answered")
+                    # A reason may be any JSON text, and then no UTF-8.
+                    found = "SELECT id, decision, CAST(reason AS BLOB) FROM permission_decisions WHERE session_id = ?"
+                    self.decisions = {row[0]: row[1:] for row in _tuples(self.connection, found, self.session_id)}
+                decision, reason = self.decisions.get(row_id, ("denied or not answered", None))
+                item.outcome, item.reason = decision, (reason or b"").decode("utf-8", "replace")
             case "review":
                 ((decision,),) = _tuples(self.connection, _DECISION, row_id)
                 item.outcome = "allowed" if decision == "allow" else "not allowed"
@@ -227,16 +252,12 @@ class _Merger:
             item.kind = "command"
         elif item.title == "api_error" and item.outcome == "failed":
             item.kind = "failure"
-        if self.seen and item.kind in ("prompt", "failure") and (key := self._seen_by_hooks(item, prompt_id)):
-            if twin := self.seen[key]:
-                twin.names.append(item.name)
-            else:
-                self.twins.setdefault(key, []).append(item.name)
+        seen = self._seen_by_hooks(item, prompt_id) if item.kind in ("prompt", "notice", "failure") else None
+        if seen:
+            (seen.item.names if seen.item else seen.twins).append(item.name)
             return
         if item.kind == "prompt":
             self.last_words.clear()
-            if item.agent_id:  # what the sub-agent was asked to do
-                item.kind = "sub-agent"
         if has_thinking:
             yield self._numbered(Item(item.at, item.name, "thinking", "", item.agent_id))
         if item.kind == "thinking" or (item.kind == "answer" and not has_text):
@@ -251,17 +272,18 @@ class _Merger:
 
     def _meet(self, item: Item, prompt_id: str | None) -> None:
         """A prompt or a failure that a hook saw: messages that say the same are a part of it."""
-        if self.has_parts:
-            key = (item.kind, prompt_id or self._words(item))
-            self.seen[key] = item
-            item.names += self.twins.pop(key, ())
+        if self.has_parts and (seen := self.seen.get((item.kind, prompt_id or self._words(item)))):
+            seen.item = item
+            item.names += seen.twins
 
-    def _seen_by_hooks(self, item: Item, prompt_id: str | None) -> tuple[str, str] | None:
-        """The key of the prompt or failure if a hook saw it."""
-        if prompt_id and (item.kind, prompt_id) in self.seen:
-            return item.kind, prompt_id
-        key = (item.kind, self._words(item))
-        return key if key in self.seen else None
+    def _seen_by_hooks(self, item: Item, prompt_id: str | None) -> _Seen | None:
+        """What a hook saw of it: by its id, or by its words where one of the two has no id."""
+        if not self.seen:
+            return None
+        if prompt_id and (seen := self.seen.get((item.kind, prompt_id))):
+            return seen
+        seen = self.seen.get((item.kind, self._words(item)))
+        return None if seen and seen.has_id and prompt_id else seen
 
     def _said_before(self, item: Item) -> Item | None:
         """The item that has the same words, if the other source just said them."""
@@ -277,11 +299,8 @@ class _Merger:
 
 def _continue_call(call: Item, name: str, tool: str | None, action: str | None, outcome: str | None) -> None:
     """Adds a further row to a call."""
-    # The outcome that hooks saw counts: a transcript has a refused call as a failed one.
-    is_event, by_hooks = name[0] == "e", any(known[0] == "e" for known in call.names)
-    if is_event and not by_hooks:
-        call.outcome = outcome or "no result"
-    elif outcome and (is_event == by_hooks or (call.outcome == "ok" and outcome == "failed")):
+    # Either may have missed its end, and Codex tells hooks no exit codes.
+    if outcome and OUTCOMES.index(outcome) > OUTCOMES.index(call.outcome):
         call.outcome = outcome
     call.names.append(name)
     call.title = call.title or tool or ""

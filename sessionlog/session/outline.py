@@ -21,7 +21,8 @@ class Item:
     agent_id: str | None = None
     tool_use_id: str | None = None
     action: str = ""  # of a call, what its tool does: run, edit, write, read, fetch, agent, ask
-    outcome: str = ""  # of a call: ok, failed, no result; of a permission or a review: allowed, denied, …
+    outcome: str = ""  # of a call: ok, failed, denied, no result; of a permission or a review: allowed, denied, …
+    reason: str = ""  # of a denied permission, what was said with it
     minor: bool = False  # the client's bookkeeping
     repeated: bool = False  # another item has its words
     number: int = 0  # its index in the session
@@ -32,7 +33,9 @@ class Item:
         """What it is counted and filtered as: a call that did not come to an end is none of the tool calls."""
         if self.minor:
             return "bookkeeping"
-        return "no result" if self.kind == "tool" and not self.is_call else self.kind
+        if self.kind == "tool" and not self.is_call:
+            return "denied" if self.outcome == "denied" else "no result"
+        return self.kind
 
     @property
     def is_trouble(self) -> bool:

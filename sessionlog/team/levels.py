@@ -23,7 +23,7 @@ _TEXTS = {
         *("prompt", "message", "error", "last_assistant_message", "old_string", "new_string", "content", "command"),
         *("description", "tool_input", "tool_response", "extra", "envelope", "salt"),
     ),
-    "transcript_parts": ("text", "thinking"),
+    "transcript_parts": ("text", "thinking", "command", "reason"),
     "transcript_chunks": ("data",),
     "session_facts": ("custom_title", "ai_title", "summary", "tag"),
     "subagent_facts": ("description",),

@@ -20,7 +20,7 @@ Row = dict[str, Any]
 
 _TYPES = {"TEXT": "text", "INTEGER": "int8", "REAL": "float8", "BLOB": "bytea"}
 # SQLite and PostgreSQL compute them.
-COMPUTED = ("action", "outcome")
+COMPUTED = ("action", "outcome", "is_typed")
 
 
 @cache

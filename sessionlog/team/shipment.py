@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from sessionlog.agents.claude_code.transcript_lines import TEXTS
 from sessionlog.archive import event, rebuild
 from sessionlog.ask.search import index
 from sessionlog.errors import SessionlogError
@@ -122,7 +123,7 @@ class Shipment:
 
     def check_message(self, row: Row) -> None:
         """Refuse a message with a secret in it."""
-        self._check_text(f"{row['text'] or ''}\n{row['thinking'] or ''}", f"message {row['id']}")
+        self._check_text("\n".join(row[name] or "" for name in TEXTS), f"message {row['id']}")
 
     def check_event(self, row: Row) -> None:
         """Refuse an event with a secret in it: one that was recorded before today's rules."""

@@ -14,6 +14,7 @@ from sessionlog.errors import SessionlogError
 from sessionlog.fastlib import encode_json, parse_json
 from sessionlog.redact.rules import Rules
 from sessionlog.system.files import open_regular
+from sessionlog.transcripts import pruned
 
 try:
     from orjson import loads as fast_parse
@@ -24,6 +25,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any, BinaryIO, NamedTuple
+
+    from sessionlog.transcripts.pruned import Limits
 else:
     from typing import NamedTuple
 
@@ -62,6 +65,7 @@ class Span(NamedTuple):
     only: "frozenset[str] | None" = None
     is_piece: bool = False  # of a line that is too long
     client: str = "claude-code"
+    limits: "Limits | None" = None  # what was pruned and stays out
 
 
 class Unreadable(SessionlogError):
@@ -90,6 +94,7 @@ class Digest(NamedTuple):
     facts: "dict[str, dict[str, Any]]"
     agent: "dict[str, Any] | None"
     skips: "list[Skip]"
+    left_out: int = 0  # lines that were pruned before
 
 
 def spans(
@@ -98,6 +103,7 @@ def spans(
     size: int,
     only: "frozenset[str] | None" = None,
     to_the_end: bool = False,
+    limits: "Limits | None" = None,
 ) -> "Iterator[Span]":
     """Cut a file from `offset` to `size` into chunks; a last line that is not whole is left for another time.
 
@@ -115,7 +121,7 @@ def spans(
                 elif end <= offset and to_the_end:
                     end = size
             if end > offset:
-                yield Span(*head, offset, end - offset, only, is_piece, source.client)
+                yield Span(*head, offset, end - offset, only, is_piece, source.client, limits or None)
             if end <= offset or end >= size:
                 break
             offset = end
@@ -180,6 +186,7 @@ def digest(span: Span, rules: "Rules | None") -> Digest:
         data = data[: data.rfind(b"\n") + 1]
     fingerprint = hash_of(data)
     reader = transcripts.reader(span.client, span.session_id, span.agent_id)
+    left_out = 0
     if span.is_piece:
         stored, skips, agent, ends = _piece(data, span, rules)
     elif span.kind in transcript_files.LINE_KINDS:
@@ -188,7 +195,14 @@ def digest(span: Span, rules: "Rules | None") -> Digest:
         if span.only is not None:
             lines = _only_of_projects(lines, span.only)
             stored = b"\n".join(lines)
+        if span.limits:
+            kept = pruned.kept_lines(lines, span.kind, span.session_id, span.limits)
+            if kept != lines:
+                left_out = sum(bool(line) for line in lines) - sum(bool(line) for line in kept)
+                lines, stored = kept, b"\n".join(kept) if any(kept) else b""
         skips = understand(lines, span, reader)
+        if span.limits:
+            pruned.keep_out(reader, span.limits)
         ends, agent = len(lines) - 1, None
     else:
         stored = cleaned(data, span.kind, rules)
@@ -206,6 +220,7 @@ def digest(span: Span, rules: "Rules | None") -> Digest:
         reader.facts,
         agent,
         skips,
+        left_out,
     )
 
 

@@ -14,9 +14,10 @@ from sessionlog.agents import transcripts
 from sessionlog.agents.claude_code import prices, transcript_files
 from sessionlog.archive import place as projects
 from sessionlog.archive.place import Place
+from sessionlog.fastlib import utc_text
 from sessionlog.redact.rules import Rules
 from sessionlog.system import files
-from sessionlog.transcripts import chunks, store
+from sessionlog.transcripts import chunks, pruned, store
 from sessionlog.transcripts.chunks import Digest, Skip, Span
 from sessionlog.transcripts.targets import Targets
 
@@ -46,6 +47,7 @@ class Plan:
         self.known = known
         self.renew = renew
         self.only: frozenset[str] | None = None
+        self.limits: pruned.Limits = {}
 
     @property
     def start(self) -> int:
@@ -60,7 +62,11 @@ class Plan:
 
     def spans(self) -> Iterator[Span]:
         abandoned = time.time() - self.status.st_mtime > ABANDONED
-        yield from chunks.spans(self.source, self.start, self.status.st_size, self.only, abandoned)
+        limits = self.limits
+        if self.known is not None and not self.renew and self.source.session_id in limits:
+            # What lies behind the archived bytes is new, whatever its time.
+            limits = {key: limit for key, limit in limits.items() if key != self.source.session_id}
+        yield from chunks.spans(self.source, self.start, self.status.st_size, self.only, abandoned, limits)
 
 
 class Summary:
@@ -75,6 +81,7 @@ class Summary:
         self.messages = 0
         self.events = 0
         self.replacements = 0
+        self.left_out = 0
         self.sessions: set[str] = set()
         self.projects: set[str] = set()
         self.skips: list[Skip] = []
@@ -140,9 +147,16 @@ def _plans(
                 summary.skips.append(Skip(source.path, None, reason))
                 continue
             if source.kind == transcript_files.HISTORY:
-                yield from _history_plans(source, status, targets, summary)
-            elif plan := _plan(source, status, targets, summary, targets.known(source.path)):
-                yield plan
+                plans = list(_history_plans(source, status, targets, summary))
+            else:
+                plan = _plan(source, status, targets, summary, targets.known(source.path))
+                plans = [plan] if plan else []
+            for plan in plans:
+                plan.limits = targets.limits(plan.place)
+                if _stays_out(plan, targets):
+                    summary.left_out += 1
+                else:
+                    yield plan
         except OSError as error:
             summary.skips.append(Skip(source.path, None, f"it cannot be read: {error.strerror}"))
 
@@ -173,6 +187,18 @@ def _plan(
         summary.replaced += 1
         return Plan(source, place, status, known, renew=True)
     return Plan(source, place, status, known)
+
+
+def _stays_out(plan: Plan, targets: Targets) -> bool:
+    """Whether this is a small file of a pruned session: it has no times in it, so its own time and its name decide."""
+    source = plan.source
+    limit = plan.limits.get(source.session_id or "")
+    if limit is None or source.kind in transcript_files.LINE_KINDS or (plan.known and not plan.renew):
+        return False
+    until = max(limit) if source.kind == transcript_files.TOOL_RESULT else limit.until
+    return utc_text(plan.status.st_mtime_ns // 1_000_000) <= until or (
+        until != "" and targets.has_name(source, plan.place)
+    )
 
 
 def _history_plans(
@@ -211,6 +237,7 @@ def _carry_out(
             summary.bytes += writer.bytes - before
             summary.messages += writer.new_messages
             summary.replacements += digest.replacements
+            summary.left_out += digest.left_out
             summary.skips += [skip._replace(line=base + (skip.line or 0)) for skip in digest.skips]
             _, sessions = touched.setdefault(plan.place.db, (plan.place, set()))
             sessions.update(digest.facts)

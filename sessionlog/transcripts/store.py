@@ -9,6 +9,7 @@ from sessionlog.agents.registry import CLAUDE_CODE
 from sessionlog.archive import append
 from sessionlog.fastlib import encode_json, utc_text
 from sessionlog.transcripts import chunks
+from sessionlog.transcripts.settle import settle
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,12 +58,14 @@ class Known(NamedTuple):
     last_length: int
     last_hash: bytes
     last_lines: int
+    pruned_bytes: int
 
 
 _KNOWN = """
 SELECT
     t.id, t.file, t.name, t.generation, t.bytes, t.lines, t.file_size, t.file_mtime_ns,
-    coalesce(c.sequence, -1), coalesce(c.offset, 0), coalesce(c.length, 0), coalesce(c.hash, x''), coalesce(c.lines, 0)
+    coalesce(c.sequence, -1), coalesce(c.offset, 0), coalesce(c.length, 0), coalesce(c.hash, x''), coalesce(c.lines, 0),
+    t.pruned_bytes
 FROM transcripts AS t
 LEFT JOIN transcript_chunks AS c
     ON c.transcript_id = t.id
@@ -144,7 +147,7 @@ class Writer:
         self.offset = 0
         self.first_line = 1
         self.new_messages = 0
-        if self.id is not None and known is not None and known.last_sequence >= 0:
+        if self.id is not None and known is not None:
             again = continues_last_chunk(known)
             self.sequence = known.last_sequence + (not again)
             self.offset = known.last_offset if again else known.size
@@ -303,19 +306,52 @@ VALUES (?, ?, ?, ?, ?, ?, ?)
 {WIDEN_SESSION}
 """
 
+# Beside its times, what only the transcripts have of a session: what hooks saw too is counted in `sessions`.
 _COUNT = """
 UPDATE session_facts SET (first_at, last_at, messages, prompts, tool_calls, edits, failures, compactions) = (
     SELECT
         min(at), max(at), count(*),
-        ifnull(sum(kind = 'prompt' AND agent_id IS NULL), 0),
-        ifnull(sum(kind = 'tool_use'), 0),
-        ifnull(sum(kind = 'tool_use' AND action IN ('edit', 'write')), 0),
-        ifnull(sum(outcome IS 'failed'), 0),
+        ifnull(sum(kind = 'prompt' AND NOT is_known), 0),
+        -- A call once, though some clients write its result again after a compaction.
+        count(DISTINCT iif(outcome IN ('ok', 'failed') AND NOT is_known, tool_use_id, NULL)),
+        count(DISTINCT iif(outcome = 'ok' AND action IN ('edit', 'write') AND NOT is_known, tool_use_id, NULL)),
+        count(DISTINCT iif(outcome = 'failed' AND NOT has_failed, tool_use_id, NULL))
+            + ifnull(sum(kind = 'api_error' AND outcome = 'failed' AND NOT is_known), 0),
         ifnull(sum(kind = 'compact_boundary'), 0)
-    FROM transcript_parts
-    WHERE transcript_parts.session_id = session_facts.session_id AND type <> 'history'
+    FROM (
+        SELECT
+            at, kind, outcome, tool_use_id, iif(tool_name IS NULL, NULL, action) AS action,
+            CASE
+                WHEN kind = 'prompt' THEN coalesce(prompt_id, text, '') IN (
+                    SELECT prompt_id FROM events
+                    WHERE session_id = :session_id AND +event = 'UserPromptSubmit' AND prompt_id IS NOT NULL
+                    UNION ALL SELECT prompt FROM events
+                    WHERE session_id = :session_id AND +event = 'UserPromptSubmit' AND prompt IS NOT NULL
+                ) OR ifnull(text, '') IN (
+                    SELECT prompt FROM events
+                    WHERE session_id = :session_id AND +event = 'UserPromptSubmit' AND prompt_id IS NULL
+                        AND prompt IS NOT NULL
+                )
+                WHEN kind = 'tool_result' THEN EXISTS (
+                    SELECT 1 FROM events
+                    WHERE events.tool_use_id = part.tool_use_id AND +events.session_id = :session_id
+                        AND events.event IN ('PostToolUse', 'PostToolUseFailure')
+                )
+                WHEN kind = 'api_error' THEN ifnull(text, '') IN (
+                    SELECT last_assistant_message FROM events
+                    WHERE session_id = :session_id AND +event = 'StopFailure' AND last_assistant_message IS NOT NULL
+                )
+            END AS is_known,
+            outcome = 'failed' AND EXISTS (
+                SELECT 1 FROM events
+                WHERE events.tool_use_id = part.tool_use_id AND +events.session_id = :session_id
+                    AND events.event = 'PostToolUseFailure'
+            ) AS has_failed
+        FROM transcript_parts AS part
+        WHERE session_id = :session_id AND type <> 'history'
+    )
 )
-WHERE session_id = ?
+WHERE session_id = :session_id
 """
 
 
@@ -331,12 +367,13 @@ WHERE session_id = ? AND events = 0 AND EXISTS (
 
 
 def continues_last_chunk(known: Known) -> bool:
-    """Whether what is new goes to the last chunk, because that is not full yet."""
-    return known.last_length < chunks.CHUNK
+    """Whether what is new goes to the last chunk, because that is not full yet, and nothing in it was pruned."""
+    return known.last_length < chunks.CHUNK and known.last_offset >= known.pruned_bytes
 
 
 def count_messages(connection: sqlite3.Connection, session_ids: "Iterable[str]") -> None:
-    """Keep the counts of these sessions, so that a list of sessions reads no message."""
+    """Complete the parts of these sessions and keep their counts, so that a list of sessions reads no part."""
     for session_id in session_ids:
-        connection.execute(_COUNT, (session_id,))
+        settle(connection, session_id)
+        connection.execute(_COUNT, {"session_id": session_id})
         connection.execute(_DATE, (session_id,))

@@ -12,7 +12,10 @@ from sessionlog.archive import place as projects
 from sessionlog.archive import read, readonly, whose
 from sessionlog.archive.place import Place
 from sessionlog.system.files import open_regular
-from sessionlog.transcripts import chunks, store
+from sessionlog.transcripts import chunks, pruned, store
+
+# What tells that a session is, or was, in an archive.
+_SESSION_TABLES = ("sessions", "pruned_sessions")
 
 
 class Targets:
@@ -24,8 +27,10 @@ class Targets:
         self._of_session: dict[str, Place] = {}
         self._known: dict[str, dict[str, tuple[Place, store.Known]]] = {}
         self._by_name: dict[tuple[str, str], store.Known] = {}
+        self._limits: dict[str, pruned.Limits] = {}
         for place in [only] if only else read.all_places():
-            for known in _known(place):
+            transcripts, self._limits[place.db] = _known(place)
+            for known in transcripts:
                 self._known.setdefault(known.file, {})[place.db] = (place, known)
                 self._by_name[place.db, _below_project(known.name)] = known
 
@@ -53,6 +58,14 @@ class Targets:
         if source.kind == transcript_files.HISTORY or known is None or os.path.exists(known.file):
             return None
         return place, known
+
+    def has_name(self, source: transcript_files.Source, place: Place) -> bool:
+        """Whether a file of this name in this session was archived, from wherever."""
+        return (place.db, _below_project(source.name)) in self._by_name
+
+    def limits(self, place: Place) -> pruned.Limits:
+        """What was pruned in an archive, and stays out."""
+        return self._limits.get(place.db, {})
 
     def place_for(self, source: transcript_files.Source) -> Place:
         """The archive for a file: that of its session, by where its entries say that they were written."""
@@ -87,6 +100,8 @@ class Targets:
 
         Claude Code may have been started below the top of a checkout; its hooks then write to that folder's archive.
         """
+        if whose.is_of_another_system(cwd):
+            return whose.place(whose.canonical(cwd))
         start = os.path.realpath(cwd)
         for folder in projects.ancestors(start):
             place = whose.place(projects.main_checkout(folder, os.path.realpath))
@@ -95,22 +110,25 @@ class Targets:
         return whose.place(projects.of_folder(start, os.path.realpath))
 
 
-def _known(place: Place) -> list[store.Known]:
+def _known(place: Place) -> tuple[list[store.Known], pruned.Limits]:
     if not os.path.exists(place.db):
-        return []
-    connection = _read_only(place)
-    try:
-        return store.known_transcripts(connection)
-    except sqlite3.Error:
-        return []  # made before there were transcripts, or unreadable: writing to it will say so
-    finally:
-        connection.close()
+        return [], {}
+    for _ in range(2):
+        connection = _read_only(place)
+        try:
+            return store.known_transcripts(connection), pruned.read(connection)
+        except sqlite3.Error:
+            read.bring_up_to_date(place)  # an older schema; if it is unreadable, writing to it will say so
+        finally:
+            connection.close()
+    return [], {}
 
 
 def _has_session(place: Place, session_id: str) -> bool:
     connection = _read_only(place)
     try:
-        return bool(connection.execute("SELECT 1 FROM sessions WHERE session_id = ?", (session_id,)).fetchone())
+        query = "SELECT 1 FROM {} WHERE session_id = ?"
+        return any(connection.execute(query.format(table), (session_id,)).fetchone() for table in _SESSION_TABLES)
     except sqlite3.Error:
         return False
     finally:

@@ -37,7 +37,7 @@ class File(NamedTuple):
 _OF_SESSION = f"""
 SELECT {", ".join(Version._fields)} FROM transcripts
 WHERE session_id = ? AND EXISTS (
-    SELECT 1 FROM transcript_chunks WHERE transcript_id = transcripts.id AND data <> ?  -- else it was pruned
+    SELECT 1 FROM transcript_chunks WHERE transcript_id = transcripts.id AND length(data) > {len(store.PRUNED)}
 )
 ORDER BY name, id
 """
@@ -53,7 +53,7 @@ def of_session(connection: sqlite3.Connection, session_id: str) -> list[File]:
     cursor.row_factory = None
     rows: list[Version] = []
     for query in (_OF_SESSION, _WITH_LINES_OF):
-        rows = rows or [Version(*row) for row in cursor.execute(query, (session_id, store.PRUNED))]
+        rows = rows or [Version(*row) for row in cursor.execute(query, (session_id,))]
     by_name: dict[str, list[Version]] = {}
     for version in rows:
         by_name.setdefault(version.name, []).append(version)

@@ -119,16 +119,19 @@ def _show_call(found: Shown, call: Call, is_running: bool) -> None:
     found.headline = plain.one_line(calls.argument(call) if told is None else told, 300)
     found.is_code = told is None
     found.took = plain.duration(call.duration_ms) if call.duration_ms is not None else ""
-    found.state = {"ok": "ok", "failed": "failed"}.get(call.outcome, "open" if is_running else "refused")
+    states = {"ok": "ok", "failed": "failed", "denied": "refused"}
+    found.state = states.get(call.outcome, "open" if is_running else "refused")
     note = ""
     if call.outcome == "failed":
         exit_code = calls.exit_code(call)
         found.badges.append((f"exit {plain.one_line(exit_code, 12)}" if exit_code else "failed", "bad"))
     elif found.state == "open":
         found.badges.append(("running", "live"))
+    elif call.outcome == "denied":
+        found.badges.append(("denied", "bad"))
     elif found.state == "refused":
         found.badges.append(("no result", "bad"))
-        note = "It has no result: it was denied, cancelled or cut off."
+        note = "It has no result: it was cancelled or cut off."
     inputs = call.input if isinstance(call.input, dict) else {}
     if isinstance(command := inputs.get("command"), str):
         found.copy = plain.safe(command[:4000])
@@ -137,7 +140,7 @@ def _show_call(found: Shown, call: Call, is_running: bool) -> None:
         found.removed = sum(line.startswith("-") for line in diff)
         found.is_open = len(diff) <= OPEN_DIFF
         found.file = path if len(path := calls.path(call)) < 1000 else ""
-    found.is_open = found.is_open or found.state == "failed"
+    found.is_open = found.is_open or call.outcome in ("failed", "denied")
     found.make = lambda: [*([about(note)] if note else []), *tool_html.parts(call)]
 
 

@@ -36,6 +36,7 @@ KINDS = {
     "answer": "Answers",
     "thinking": "Thinking",
     "tool": "Tools",
+    "denied": "Denied",
     "no result": "No result",
     "permission": "Permissions",
     "sub-agent": "Sub-agents",

@@ -11,8 +11,9 @@ import pytest
 
 from sessionlog.archive import place as projects
 from sessionlog.archive import read, spool, whose
+from sessionlog.errors import SessionlogError
 from tests.conftest import Hook, rows
-from tests.helpers.archives import store
+from tests.helpers.archives import event, store
 from tests.record.test_hook import prompt
 
 
@@ -221,3 +222,16 @@ def test_sessionlog_db_names_one_file_outright(hook: Hook, tmp_path: Path) -> No
     db = tmp_path / "elsewhere" / "all.db"
     hook(prompt("x"), SESSIONLOG_DB=str(db))
     assert len(rows(projects.Place("", "", str(db)))) == 1
+
+
+@pytest.mark.parametrize("path", ["C:\\Users\\me\\shop", "\\\\server\\share\\shop", "/gone/for/good"])
+def test_a_project_that_is_not_here_is_named_by_its_path(path, home, project, monkeypatch):
+    monkeypatch.chdir(project)
+    with pytest.raises(SessionlogError, match="not a folder, and nothing is recorded"):
+        read.place_of(path)
+    new = read.place_of(path, may_be_new=True)
+    assert new.project == path
+    store(new, event("UserPromptSubmit", prompt="hello"))
+    assert read.place_of(path).db == read.place_of(f"{path}/").db == new.db
+    with pytest.raises(SessionlogError, match="not a folder"):
+        read.place_of("relative/nonsense", may_be_new=True)

@@ -198,9 +198,9 @@ def test_retried_after_denial(place: projects.Place) -> None:
 
     store(place, *asked("make", "allowed"), bash("make", "allowed"))  # another call of it, but the question got none
     store(place, *asked("rm x", "same"), bash("ls", "same"), bash("rm x", "same"), start_ms=START_MS + 60_000)
-    other = {**bash("mv x /tmp", "other"), "prompt_id": "p1"}
-    store(place, *asked("rm x", "other"), bash("ls", "other"), other, start_ms=START_MS + 120_000)
-    store(place, *asked("rm x", "never"), bash("ls", "never"), start_ms=START_MS + 180_000)
+    store(place, *asked("rm x", "other"), bash("mv x /tmp", "other"), start_ms=START_MS + 120_000)
+    turn = event("UserPromptSubmit", "never", prompt="then list it")
+    store(place, *asked("rm x", "never"), turn, bash("ls", "never"), start_ms=START_MS + 180_000)
     pre, question = asked("ls", "answered")
     store(place, pre, question, {**pre, "hook_event_name": "PostToolUse"}, start_ms=START_MS + 240_000)
     found = [(row["session_id"], row["denied"], row["call"], row["ran"]) for row in ask(place, "retried-after-denial")]
@@ -321,7 +321,7 @@ def test_what_was_recorded_is_asked(whole: projects.Place) -> None:
     assert {name for name, number in counts.items() if not number} == nothing
     assert not any(ask(whole, name, "2099") for name in NAMES)
     # Known from the transcript only: no hook was there.
-    assert [row["outcome"] for row in ask(whole, "dangerous-commands")] == ["only in the transcript"]
+    assert [row["outcome"] for row in ask(whole, "dangerous-commands")] == ["ok"]
     assert {row["model"] for row in reading_rows(whole, "SELECT model FROM model_answers")} == {
         model for row in ask(whole, "costly-sessions") for model in row["models"].split(",")
     }
@@ -336,6 +336,8 @@ def test_sessions_that_no_hook_saw_are_asked_by_their_transcript(home: Path) -> 
             {"type": "tool_use", "id": "t2", "name": "Write", "input": {"content": "x" * 300, "file_path": "/etc/x", "y": "z" * 400}},
             {"type": "tool_use", "id": "t3", "name": "mcp__git__log", "input": {}},
         ]}),
+        *(made.line(session_id="seen", message={"role": "user", "content": [{"type": "tool_result", "tool_use_id": f"t{number}"}]})
+            for number in (2, 3)),
         made.line("overloaded", "seen", "assistant", isApiErrorMessage=True),
     ]  # fmt: skip
     made.transcript(home, *lines, session_id="seen")
@@ -394,7 +396,8 @@ def test_odd_data_breaks_no_question(place: projects.Place) -> None:
                         (name, tool, *[data] * len(columns)),
                     )
             connection.execute(
-                "INSERT INTO transcripts VALUES (NULL, ?, '', '', 'odd', NULL, 2, 0, 0, 0, 0, 0, '', '')",
+                "INSERT INTO transcripts (file, name, kind, session_id, generation, first_import_at, last_import_at) "
+                "VALUES (?, '', '', 'odd', 2, '', '')",
                 (repr(value)[:40],),
             )
             for tool in ("Bash", "Write", None):

@@ -63,7 +63,6 @@ def truth(place: Place, since: str = "") -> dict[str, Any]:
     active: dict[str, set[str]] = defaultdict(set)
     tools: dict[str, Counter[str]] = defaultdict(Counter)
     files: Counter[str] = Counter()
-    hooked = {row["session_id"] for row in rows(place, "SELECT session_id FROM sessions WHERE events")}
 
     def count(row: dict[str, Any], prompt: bool, tool: bool, failure: bool, edit: bool, path: Any) -> None:
         day = local_day(row["at"])
@@ -84,22 +83,33 @@ def truth(place: Place, since: str = "") -> dict[str, Any]:
             continue
         path = row["file_path"] or json.loads(row["tool_input"] or "{}").get("notebook_path")
         tool, failure = name.startswith("PostToolUse"), name in ("PostToolUseFailure", "StopFailure")
-        count(row, name == "UserPromptSubmit", tool, failure, edit, path)
-    asked = {
-        (row["session_id"], row["tool_use_id"]): row["tool_name"]
-        for row in rows(place, "SELECT * FROM transcript_parts WHERE kind = 'tool_use'")
+        count(row, bool(row["is_typed"]), tool, failure, edit, path)
+    hooks = rows(place)
+    ended = {(row["session_id"], row["tool_use_id"]) for row in hooks if row["event"] == "PostToolUse"}
+    broken = {(row["session_id"], row["tool_use_id"]) for row in hooks if row["event"] == "PostToolUseFailure"}
+    repeated = set()
+    ids = {(row["session_id"], row["prompt_id"]) for row in hooks if row["event"] == "UserPromptSubmit"}
+    words = {
+        (row["session_id"], row["prompt"]): row["prompt_id"] for row in hooks if row["event"] == "UserPromptSubmit"
     }
+    failed = {(row["session_id"], row["last_assistant_message"]) for row in hooks if row["event"] == "StopFailure"}
     for row in rows(place, "SELECT * FROM transcript_parts"):
-        kind, known = row["kind"], row["session_id"] not in hooked and (row["at"] or "") >= since
-        prompt, failure = kind == "prompt" and not row["agent_id"], kind == "tool_result" and bool(row["is_error"])
-        if known and (prompt or failure or kind == "tool_use"):
-            edit = kind == "tool_use" and row["tool_name"] in EDITING
-            inputs = json.loads(row["text"]) if edit else {}
-            path = inputs.get("file_path") or inputs.get("notebook_path")
-            row["tool_name"] = row["tool_name"] or (
-                asked.get((row["session_id"], row["tool_use_id"])) if failure else None
-            )
-            count(row, prompt, kind == "tool_use", failure, edit, path)
+        kind, session_id = row["kind"], row["session_id"]
+        said = (session_id, row["text"])
+        if kind == "prompt":
+            by_words = said in words and not (words[said] and row["prompt_id"])
+            known = (row["prompt_id"] and (session_id, row["prompt_id"]) in ids) or by_words
+        elif kind == "tool_result" and not row["is_denied"] and row["tool_use_id"]:
+            call = (session_id, row["tool_use_id"])
+            known = call in broken or call in repeated or (call in ended and not row["is_error"])
+            repeated.add(call)
+        else:
+            known = kind != "api_error" or row["type"] != "assistant" or said in failed
+        if not known and (row["at"] or "") >= since:
+            failure = bool(row["is_error"]) if kind == "tool_result" else kind == "api_error"
+            edit = kind == "tool_result" and not failure and row["tool_name"] in EDITING
+            is_call = kind == "tool_result" and (session_id, row["tool_use_id"]) not in ended
+            count(row, kind == "prompt", is_call, failure, edit, row["file_path"])
     usage: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for row in rows(place, "SELECT * FROM model_answers"):
         if (row["at"] or "") >= since:

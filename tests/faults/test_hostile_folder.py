@@ -1,4 +1,7 @@
-"""Nothing in a working directory or a shared temporary folder is executed, believed or waited for."""
+"""Nothing in a working directory or a shared temporary folder is executed, believed or waited for.
+
+As root, with two accounts made for it: one prepares the folders, the other works in them. Else as the one user there is.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,14 @@ import http.client
 import json
 import os
 import re
+import shutil
 import stat
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import pytest
@@ -28,7 +34,8 @@ from tests.web.browsing import log_in
 SESSIONLOG = Path(sys.executable).parent / "sessionlog"
 ANOTHER_USER = 54321
 
-# What to type after each command's name. `{out}` is a folder outside the hostile one.
+# What to type after a command's name; OTHERS for those without a line. `{out}` is a folder outside the hostile one.
+OTHERS: list[list[str]] = [[], ["last"]]
 ARGUMENTS: dict[str, list[list[str]]] = {
     "audit": [[], ["gaps"]],
     "backup": [["{out}/copy.db"]],
@@ -63,7 +70,9 @@ ARGUMENTS: dict[str, list[list[str]]] = {
 @pytest.fixture
 def mark(tmp_path: Path) -> Iterator[Path]:
     """The file that every trap writes to; at the end nothing is in it."""
-    path = tmp_path / "a trap went off"
+    folder = tmp_path / "marks"
+    folder.mkdir()
+    path = folder / "a trap went off"
     yield path
     assert not path.exists(), path.read_text()
 
@@ -110,6 +119,91 @@ def write_settings(folder: Path, mark: Path) -> None:
         (folder / ".claude" / name).write_text(json.dumps(settings))
 
 
+# Starts a command with the packages of this environment, in an interpreter that is not a part of it.
+START = """import sys
+sys.path[:0] = {path!r}
+sys.argv[0] = 'sessionlog'
+from sessionlog.cli.main import main
+main()
+"""
+
+
+class User(NamedTuple):
+    """Somebody who runs our commands and hooks."""
+
+    command: list[str]
+    python: list[str]
+    number: int | None  # None is whoever runs the tests
+    attacker: int = 0
+
+    @classmethod
+    def other(cls, number: int, attacker: int) -> User | None:
+        """A user with this number, if there is a Python that they can run."""
+        path = [str(ROOT), *(entry for entry in sys.path if entry.endswith("-packages"))]
+        version = "python{}.{}".format(*sys.version_info)
+        for python in filter(None, (sys.executable, shutil.which(version, path="/usr/local/bin:/usr/bin"))):
+            found = cls([python, "-I", "-c", START.format(path=path)], [python, "-I", "-S"], number, attacker)
+            with suppress(OSError, subprocess.SubprocessError):
+                words = [*found.command, "--version"]
+                subprocess.run(words, check=True, capture_output=True, timeout=60, cwd="/", **found.who)
+                return found
+        return None
+
+    @property
+    def who(self) -> dict[str, Any]:
+        """What subprocess needs to know to be this user."""
+        return {} if self.number is None else {"user": self.number, "group": self.number, "extra_groups": []}
+
+    def owns(self, *folders: Path) -> None:
+        """These folders, and what is in them, become this user's."""
+        give(self.number, *folders)
+
+    def moves_in(self, home: Path, trap: Path, shared: Path) -> None:
+        """The home becomes this user's, the traps the attacker's; a trap that goes off can leave its mark."""
+        if self.number is not None:
+            self.owns(home)
+            give(self.attacker, trap)
+            for folder in (trap, shared):
+                folder.chmod(0o1777)
+
+    def run(self, *words: str) -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run(
+            [*self.command, *words], capture_output=True, timeout=60, check=False, stdin=subprocess.DEVNULL, **self.who
+        )
+
+
+def give(number: int | None, *folders: Path) -> None:
+    for folder in folders if number is not None else ():
+        for path in (folder, *folder.rglob("*")):
+            os.chown(path, number, number, follow_symlinks=False)
+
+
+@contextmanager
+def accounts() -> Iterator[list[int]]:
+    """The numbers of two accounts of this machine that exist only here; 0 where none can be made: that takes root."""
+    if os.geteuid() != 0 or not shutil.which("useradd") or not shutil.which("userdel"):
+        yield [0, 0]
+        return
+    import pwd  # not on Windows
+
+    names = [f"sl-{role}-{os.getpid()}" for role in ("attacker", "victim")]
+    options = ["--system", "--no-create-home", "--user-group", "--home-dir", "/nonexistent"]
+    try:
+        for name in names:
+            subprocess.run(["useradd", *options, name], capture_output=True, check=True, timeout=60)
+        yield [pwd.getpwnam(name).pw_uid for name in names]
+    finally:
+        for name in names:
+            subprocess.run(["userdel", name], capture_output=True, check=False, timeout=60)
+
+
+def open_the_way(tmp_path: Path) -> None:
+    """Others may pass through the folders above."""
+    for above in (tmp_path, *tmp_path.parents):
+        if above.stat().st_uid == os.geteuid() and above != Path("/"):
+            above.chmod(stat.S_IMODE(above.stat().st_mode) | 0o011)
+
+
 def as_another_user(act: Callable[[], None]) -> None:
     """Do something as a user of their own. Needs root; without it there is only one user to try with."""
     if os.geteuid() != 0:
@@ -131,9 +225,7 @@ def shared_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: projec
     """A temporary folder of all users, in which somebody has prepared what the next hook would look for."""
     if os.geteuid() != 0:
         pytest.skip("only root can be two users")
-    for above in (tmp_path, *tmp_path.parents):
-        if above.stat().st_uid == os.geteuid() and above != Path("/"):
-            above.chmod(stat.S_IMODE(above.stat().st_mode) | 0o011)
+    open_the_way(tmp_path)
     shared = tmp_path / "shared tmp"
     shared.mkdir()
     shared.chmod(0o1777)
@@ -164,7 +256,23 @@ def run(*words: str) -> subprocess.CompletedProcess[bytes]:
 
 
 @pytest.fixture
-def recorded(home: Path, trap: Path, monkeypatch: pytest.MonkeyPatch) -> projects.Place:
+def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[User]:
+    """Who works in the hostile folder: not the one who made it, where this machine allows for two users."""
+    with accounts() as (attacker, victim):
+        found = User.other(victim, attacker) if victim else None
+        if found is None:
+            yield User([str(SESSIONLOG)], PYTHON, None)
+            return
+        open_the_way(tmp_path)
+        shared = tmp_path / "shared tmp"
+        shared.mkdir()
+        shared.chmod(0o1777)
+        monkeypatch.setenv("TMPDIR", str(shared))
+        yield found
+
+
+@pytest.fixture
+def recorded(home: Path, trap: Path, mark: Path, user: User, monkeypatch: pytest.MonkeyPatch) -> projects.Place:
     """Some events of the hostile folder's project, and transcripts that are worth more than one process."""
     place = projects.place(os.path.realpath(trap))
     store(place, *(prompt(f"hello {number} ==") for number in range(20)))
@@ -173,39 +281,47 @@ def recorded(home: Path, trap: Path, monkeypatch: pytest.MonkeyPatch) -> project
     with open(folder / "s.jsonl", "wb") as file:
         for _ in range(17):
             file.write(line("hello " * 200_000, cwd=str(trap)))
+    user.moves_in(home, trap, mark.parent)
     return place
 
 
-def test_every_command_has_a_line_here() -> None:
-    assert set(ARGUMENTS) == set(COMMANDS)
-
-
-def test_no_command_runs_what_is_in_its_folder(recorded: projects.Place, tmp_path: Path, mark: Path) -> None:
+def test_no_command_runs_what_is_in_its_folder(
+    recorded: projects.Place, tmp_path: Path, mark: Path, user: User
+) -> None:
     out = tmp_path / "out"
     out.mkdir()
-    for name, calls in ARGUMENTS.items():
-        for words in calls:
-            done = run(name, *(word.format(out=out) for word in words))
-            assert done.returncode in (0, 1, 3), (name, words, done.stderr)
+    user.owns(out)
+    assert set(ARGUMENTS) <= set(COMMANDS)
+    for name in COMMANDS:
+        for words in ARGUMENTS.get(name, OTHERS):
+            done = user.run(name, *(word.format(out=out) for word in words))
+            codes = (0, 1, 3) if name in ARGUMENTS else (0, 1, 2, 3)
+            assert done.returncode in codes, (name, words, done.stderr)
             assert b"Traceback" not in done.stderr, (name, words, done.stderr)
             assert not mark.exists(), (name, words, mark.read_text())
 
 
 @pytest.mark.parametrize("handler", ["any_event.py", "post_tool_use.py", "user_prompt_submit.py"])
-def test_no_hook_runs_what_is_in_its_folder(trap: Path, hook: Hook, mark: Path, handler: str) -> None:
-    command = [*PYTHON, str(ROOT / "hooks" / handler)]
+def test_no_hook_runs_what_is_in_its_folder(home: Path, trap: Path, mark: Path, handler: str, user: User) -> None:
+    user.moves_in(home, trap, mark.parent)
+    command = [*user.python, str(ROOT / "hooks" / handler)]
     for payload in (json.dumps(prompt("hello")).encode(), b"no JSON"):
-        subprocess.run(command, input=payload, timeout=20, check=False, capture_output=True, cwd=trap)
-    subprocess.run(["sh", "-c", f"{SESSIONLOG}-hook Stop"], input=b"{}", timeout=20, check=False, cwd=trap)
+        done = subprocess.run(command, input=payload, timeout=20, check=False, capture_output=True, **user.who)
+        assert done.returncode == (0 if payload[:1] == b"{" else 1), done.stderr
+    if user.number is None:
+        subprocess.run(["sh", "-c", f"{SESSIONLOG}-hook Stop"], input=b"{}", timeout=20, check=False)
+    place = projects.place(os.path.realpath(trap))
+    assert rows(place)[0]["prompt"] == "hello"
+    assert os.stat(place.db).st_uid == (os.geteuid() if user.number is None else user.number)
 
 
 REQUESTS = ("/", "/-/sessions", "/-/search?q=%3D%3D", "/-/search?q=h.*o&mode=regex", "/-/search?q=hello&mode=exact")
 REQUESTS += ("/-/files", "/-/dashboard", "/-/audits", "/-/tables", "/-/no-such-page")
 
 
-def test_no_request_runs_what_is_in_the_folder_of_the_server(recorded: projects.Place, mark: Path) -> None:
-    words = [str(SESSIONLOG), "browse", "--no-open", "--port", "0"]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as server:
+def test_no_request_runs_what_is_in_the_folder_of_the_server(recorded: projects.Place, mark: Path, user: User) -> None:
+    words = [*user.command, "browse", "--no-open", "--port", "0"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, **user.who) as server:
         try:
             assert server.stdout
             found = re.search(r"http://\S+", server.stdout.readline())

@@ -60,8 +60,11 @@ def events_in(path: Path) -> tuple[str, ...]:
     return tuple(registered(json.loads(path.read_text())))
 
 
-def test_install_shows_the_diff_writes_and_says_what_is_next(home: Path) -> None:
+def test_install_sums_up_writes_and_says_what_is_next(home: Path) -> None:
     result = run(install, "--yes")
+    assert len(result.output.splitlines()) < 12 and f"{len(RECORDED)} events will be recorded" in result.output
+    run(uninstall, "--yes")
+    result = run(install, "--yes", "--diff")
     assert result.exit_code == 0, result.output
     assert "--- /dev/null" in result.output
     assert '+    "SessionEnd": [' in result.output
@@ -69,6 +72,32 @@ def test_install_shows_the_diff_writes_and_says_what_is_next(home: Path) -> None
     assert "sessionlog sessions" in result.output
     assert events_in(user_file(home)) == RECORDED
     assert "\x1b[" not in result.output  # colour is for terminals
+
+
+def test_purge_removes_what_is_ours_and_nothing_else(home: Path) -> None:
+    folder = home / ".local" / "share" / "sessionlog"
+    run(install, "--yes")
+    for name in ("shop-0123456789abcdef.db", "shop-0123456789abcdef.db-wal", "config.json"):
+        (folder / name).write_text("x")
+    (folder / "rejected").mkdir()
+    (folder / "holiday.jpg").write_text("mine")
+    assert "would be removed" in run(uninstall, "--purge", "--dry-run").output and (folder / "config.json").exists()
+    result = run(uninstall, "--purge", "--yes")
+    assert "Removed 1 archive" in result.output, result.output
+    assert [file.name for file in folder.iterdir()] == ["holiday.jpg"]
+    (folder / "holiday.jpg").unlink()
+    run(install, "--yes")
+    run(uninstall, "--purge", "--yes")
+    assert not folder.exists()
+
+
+def test_a_cache_is_no_place_for_hooks(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = home / ".cache" / "uv"
+    (cache / "archive-v0" / "x").mkdir(parents=True)
+    (cache / "CACHEDIR.TAG").write_text("Signature: 8a477f597d28d172789f06886806bc55")
+    monkeypatch.setattr(sys, "prefix", str(cache / "archive-v0" / "x"))
+    assert "uv tool install" in str(run(install, "--yes").exception)
+    assert not user_file(home).exists()
 
 
 def test_twice_is_once(home: Path) -> None:
@@ -108,7 +137,6 @@ def test_a_dry_run_writes_nothing(home: Path, module: object) -> None:
 def test_without_a_terminal_it_wants_yes(home: Path) -> None:
     result = run(install)
     assert result.exit_code == 1
-    assert "@@" in result.output
     assert isinstance(result.exception, SessionlogError)
     assert "--yes" in str(result.exception)
     assert not user_file(home).exists()
@@ -119,7 +147,7 @@ def test_on_a_terminal_it_asks_in_colour(home: Path, answer: str, written: bool)
     pty = pytest.importorskip("pty")
     ours, theirs = pty.openpty()
     with subprocess.Popen(
-        [sys.executable, "-c", IN_A_CHILD.format("install"), "--events", "core"],
+        [sys.executable, "-c", IN_A_CHILD.format("install"), "--events", "core", "--diff"],
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,

@@ -424,3 +424,12 @@ def test_the_catalogue_of_events_is_the_client_s() -> None:
         *("WorktreeCreate", "WorktreeRemove", "PreModelSwitch", "MessageDisplay", "FileChanged", "PostToolBatch")
     }
     assert set(CORE) < set(RECORDED)
+
+
+def test_of_very_many_problems_the_first_ones_are_printed(home: Path, tmp_path: Path) -> None:
+    path = tmp_path / "settings.json"
+    path.write_text('{"hooks": {' + ", ".join('"Stop": []' for _ in range(300)) + "}}")
+    text = run(str(path)).output
+    total = len(json.loads(run(str(path), "--json").output))
+    assert total >= 299 and text.count(f"{path}:") == 100
+    assert f"… and {total - 100:,} more (--json lists all)" in text

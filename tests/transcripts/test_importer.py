@@ -127,7 +127,9 @@ def test_a_message_leads_to_its_whole_entry(home: Path) -> None:
     importer.run()
     wanted = {entry["uuid"]: entry for entry in entries_of(folder) if "uuid" in entry}
     with closing(sqlite3.connect(shop().db)) as connection:
-        found = connection.execute("SELECT id, uuid FROM transcript_parts WHERE uuid IS NOT NULL").fetchall()
+        found = connection.execute(
+            "SELECT id, uuid FROM transcript_parts WHERE uuid IS NOT NULL AND type <> 'queue-operation'"
+        ).fetchall()
         assert len(found) > 100
         for message_id, uuid in found:
             assert transcript_store.entry(connection, message_id) == wanted[uuid]

@@ -183,7 +183,7 @@ def test_import_tells_what_it_did(home: Path) -> None:
     made.recorded(home)
     assert "268 KB are new, in 8 files of 3 sessions in 1 project" in run(import_, "--dry-run").output
     assert not Path(shop().db).exists()
-    assert "Archived 268 KB, 144 messages, from 8 files of 3 sessions in 1 project" in run(import_).output
+    assert "Archived 268 KB, 152 messages, from 8 files of 3 sessions in 1 project" in run(import_).output
     assert "Nothing new in 8 files" in run(import_).output
     assert run(import_, "--quiet").output == ""
 

@@ -33,6 +33,8 @@ ALTER TABLE sessions ADD COLUMN client TEXT NOT NULL DEFAULT 'claude-code';
 ALTER TABLE transcripts ADD COLUMN client TEXT NOT NULL DEFAULT 'claude-code';
 ALTER TABLE chain_notes ADD COLUMN format_1_until INTEGER;
 
+ALTER TABLE transcripts ADD COLUMN pruned_bytes INTEGER NOT NULL DEFAULT 0;
+
 ALTER TABLE messages RENAME TO transcript_parts;
 ALTER TABLE api_messages RENAME TO model_answers;
 ALTER TABLE agents RENAME TO subagent_facts;
@@ -53,6 +55,13 @@ ALTER TABLE events ADD COLUMN outcome TEXT GENERATED ALWAYS AS (CASE event
         WHEN 'StopFailure' THEN 'failed'
         WHEN 'PermissionDenied' THEN 'denied'
     END) VIRTUAL;
+ALTER TABLE events ADD COLUMN is_typed INTEGER GENERATED ALWAYS AS (
+        event = 'UserPromptSubmit'
+        AND coalesce(substr(prompt, 1, 9), '') NOT IN (
+            '<task-not', '<teammate', '<command-', '<bash-inp', '<bash-std', '<local-co', '<system-r', '<user-pro'
+        )
+        AND coalesce(iif(json_valid(extra), json_extract(extra, '$.source'), NULL), 'user') IN ('user', 'sdk')
+    ) VIRTUAL;
 ALTER TABLE transcript_parts ADD COLUMN action TEXT GENERATED ALWAYS AS (CASE
         WHEN tool_name IN ('Bash', 'PowerShell') THEN 'run'
         WHEN tool_name IN ('Edit', 'MultiEdit', 'NotebookEdit', 'apply_patch') THEN 'edit'
@@ -62,10 +71,37 @@ ALTER TABLE transcript_parts ADD COLUMN action TEXT GENERATED ALWAYS AS (CASE
         WHEN tool_name IN ('Agent', 'Task') THEN 'agent'
         WHEN tool_name IN ('AskUserQuestion', 'ExitPlanMode') THEN 'ask'
     END) VIRTUAL;
+ALTER TABLE transcript_parts ADD COLUMN is_denied INTEGER;
 ALTER TABLE transcript_parts ADD COLUMN outcome TEXT GENERATED ALWAYS AS (CASE
-        WHEN kind = 'tool_result' THEN iif(is_error, 'failed', 'ok')
+        WHEN kind = 'tool_result' THEN iif(is_error, iif(is_denied, 'denied', 'failed'), 'ok')
         WHEN kind = 'api_error' AND type = 'assistant' THEN 'failed'
     END) VIRTUAL;
+ALTER TABLE transcript_parts ADD COLUMN file_path TEXT;
+ALTER TABLE transcript_parts ADD COLUMN command TEXT;
+ALTER TABLE transcript_parts ADD COLUMN reason TEXT;
+
+-- What older versions took for prompts and failures, as far as the rows tell. The rest is right after the next import.
+UPDATE transcript_parts SET kind = 'task' WHERE kind = 'prompt' AND (agent_id IS NOT NULL OR is_sidechain);
+UPDATE transcript_parts SET kind = iif(text GLOB '<bash-input>*', 'bash_input', 'bash_output')
+WHERE kind = 'prompt' AND (text GLOB '<bash-input>*' OR text GLOB '<bash-std*');
+UPDATE transcript_parts SET is_denied = 1, reason = iif(
+    instr(text, 'the user said:'), trim(substr(text, instr(text, 'the user said:') + 14), char(10) || ' '), NULL
+)
+WHERE kind = 'tool_result' AND is_error AND text GLOB 'The user doesn''t want to proceed with this tool use.*';
+UPDATE transcript_parts SET
+    file_path = coalesce(json_extract(text, '$.file_path'), json_extract(text, '$.notebook_path')),
+    command = json_extract(text, '$.command')
+WHERE kind = 'tool_use' AND json_valid(text);
+UPDATE transcript_parts SET (tool_name, file_path) = (
+    SELECT call.tool_name, call.file_path FROM transcript_parts AS call
+    WHERE call.tool_use_id = transcript_parts.tool_use_id AND call.session_id = transcript_parts.session_id
+        AND call.kind = 'tool_use'
+)
+WHERE kind = 'tool_result' AND tool_name IS NULL;
+UPDATE sessions SET prompts = (
+    SELECT count(*) FROM events WHERE events.session_id = sessions.session_id AND is_typed
+)
+WHERE session_id IN (SELECT session_id FROM events WHERE event = 'UserPromptSubmit' AND NOT is_typed);
 
 -- `action` also knows apply_patch. Count its edits, as the trigger now does.
 UPDATE sessions SET edits = sessions.edits + other.edits
@@ -77,3 +113,28 @@ FROM (
     GROUP BY session_id
 ) AS other
 WHERE other.session_id = sessions.session_id;
+
+-- session_facts now counts what only the transcripts have of a session; `sessions` counts what hooks saw.
+UPDATE session_facts SET (prompts, tool_calls, edits, failures) = (
+    SELECT
+        ifnull(sum(kind = 'prompt'), 0), count(DISTINCT iif(outcome IN ('ok', 'failed'), tool_use_id, NULL)),
+        count(DISTINCT iif(outcome = 'ok' AND action IN ('edit', 'write'), tool_use_id, NULL)),
+        count(DISTINCT iif(outcome = 'failed', tool_use_id, NULL)) + ifnull(sum(kind = 'api_error' AND outcome = 'failed'), 0)
+    FROM transcript_parts AS part
+    WHERE part.session_id = session_facts.session_id AND NOT CASE
+        WHEN kind = 'prompt' THEN EXISTS (
+            SELECT 1 FROM events
+            WHERE events.session_id = part.session_id AND event = 'UserPromptSubmit'
+                AND (events.prompt_id = part.prompt_id OR events.prompt = part.text)
+        )
+        WHEN kind = 'api_error' THEN EXISTS (
+            SELECT 1 FROM events
+            WHERE events.session_id = part.session_id AND event = 'StopFailure' AND last_assistant_message = part.text
+        )
+        ELSE EXISTS (
+            SELECT 1 FROM events
+            WHERE events.tool_use_id = part.tool_use_id AND events.session_id = part.session_id
+                AND event IN ('PostToolUse', 'PostToolUseFailure')
+        )
+    END
+);

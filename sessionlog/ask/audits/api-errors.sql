@@ -12,8 +12,12 @@ SELECT
 FROM events
 WHERE event = 'StopFailure' AND at >= :since
 UNION ALL
--- Sessions that no hook saw.
-SELECT at, transcript_parts.session_id, 'api_error', NULL, text, agent_id
-FROM sessions CROSS JOIN transcript_parts ON transcript_parts.session_id = sessions.session_id
-WHERE sessions.events = 0 AND kind = 'api_error' AND coalesce(at, '') >= :since
+-- What no hook saw.
+SELECT at, session_id, 'api_error', NULL, text, agent_id
+FROM transcript_parts AS part
+WHERE kind = 'api_error' AND outcome = 'failed' AND coalesce(at, '') >= :since
+    AND (session_id, ifnull(text, '')) NOT IN (
+        SELECT session_id, last_assistant_message FROM events
+        WHERE event = 'StopFailure' AND last_assistant_message IS NOT NULL
+    )
 ORDER BY at DESC

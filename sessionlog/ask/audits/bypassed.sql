@@ -8,7 +8,7 @@
 WITH bypassed AS (
     SELECT session_id, count(*) AS prompts
     FROM events
-    WHERE event = 'UserPromptSubmit' AND permission_mode = 'bypassPermissions' AND at >= :since
+    WHERE event = 'UserPromptSubmit' AND is_typed AND permission_mode = 'bypassPermissions' AND at >= :since
         AND id >= iif(:since = '', 0, (
             SELECT min(id) FROM events
             WHERE session_id IN (SELECT session_id FROM sessions WHERE last_at >= :since) AND at >= :since

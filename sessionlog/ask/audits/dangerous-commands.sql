@@ -58,24 +58,13 @@ WITH
         }') AS kind, json_each(kind.value) AS pattern
     ),
     calls AS (
-        SELECT id, session_id, at, agent_id, tool_use_id, command, event
-        FROM events
-        WHERE event IN ('PreToolUse', 'PostToolUse', 'PostToolUseFailure') AND action = 'run'
-            AND at >= :since
-            AND id >= iif(:since = '', 0, (
+        SELECT id, session_id, coalesce(started_at, finished_at) AS at, agent_id, command, outcome
+        FROM tool_calls
+        WHERE action = 'run' AND coalesce(started_at, finished_at, '') >= :since
+            AND (id < 0 OR id >= iif(:since = '', 0, (
                 SELECT min(id) FROM events
                 WHERE session_id IN (SELECT session_id FROM sessions WHERE last_at >= :since) AND at >= :since
-            ))
-        UNION ALL
-        SELECT -id, session_id, at, agent_id, tool_use_id,
-            coalesce(iif(json_valid(text), json_extract(text, '$.command'), NULL), text), 'transcript'
-        FROM transcript_parts
-        WHERE tool_use_id IS NOT NULL AND kind = 'tool_use' AND action = 'run'
-            AND coalesce(at, '') >= :since
-            AND NOT EXISTS (
-                SELECT 1 FROM events
-                WHERE events.tool_use_id = transcript_parts.tool_use_id AND events.session_id = transcript_parts.session_id
-            )
+            )))
     ),
     -- A hundred patterns a command take long; most commands have none of these words.
     suspects AS (
@@ -102,12 +91,9 @@ WITH
         FROM suspects
     )
 SELECT
-    min(at) AS at, session_id, group_concat(DISTINCT kind) AS kind, max(command) AS command,
-    CASE max(CASE event WHEN 'PostToolUse' THEN 3 WHEN 'PostToolUseFailure' THEN 2 ELSE event = 'PreToolUse' END)
-        WHEN 3 THEN 'ok' WHEN 2 THEN 'failed' WHEN 1 THEN 'no result' ELSE 'only in the transcript'
-    END AS outcome,
-    agent_id
+    at, session_id, group_concat(DISTINCT kind) AS kind, command,
+    outcome, agent_id
 FROM worded CROSS JOIN rules
 WHERE words GLOB pattern
-GROUP BY session_id, coalesce(tool_use_id, id)
+GROUP BY session_id, id
 ORDER BY at DESC

@@ -18,18 +18,15 @@ WITH changed AS (
     FROM events
     WHERE event = 'PostToolUse' AND tool_name = 'NotebookEdit' AND at >= :since
     UNION ALL
-    -- Sessions that no hook saw.
-    SELECT transcript_parts.session_id, at, tool_name, action,
-        CASE
-            WHEN json_valid(text) THEN json_extract(text, '$.file_path')
-            WHEN instr(text, '"file_path":"') THEN substr(
-                substr(text, instr(text, '"file_path":"') + 13), 1,
-                instr(substr(text, instr(text, '"file_path":"') + 13) || '"', '"') - 1
-            )
-        END
-    FROM sessions CROSS JOIN transcript_parts ON transcript_parts.session_id = sessions.session_id
-    WHERE sessions.events = 0 AND kind = 'tool_use' AND action IN ('edit', 'write')
-        AND coalesce(at, '') >= :since
+    -- What no hook saw.
+    SELECT session_id, at, tool_name, action, file_path
+    FROM transcript_parts AS part
+    WHERE kind = 'tool_result' AND outcome = 'ok' AND action IN ('edit', 'write') AND coalesce(at, '') >= :since
+        AND NOT EXISTS (
+            SELECT 1 FROM events
+            WHERE events.tool_use_id = part.tool_use_id AND events.session_id = part.session_id
+                AND events.event IN ('PostToolUse', 'PostToolUseFailure')
+        )
 )
 SELECT
     file_path, count(*) AS changes, sum(action = 'write') AS writes, count(DISTINCT session_id) AS sessions,

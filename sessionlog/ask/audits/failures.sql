@@ -16,13 +16,19 @@ WITH failed AS (
             WHERE session_id IN (SELECT session_id FROM sessions WHERE last_at >= :since) AND at >= :since
         ))
     UNION ALL
-    -- Sessions that no hook saw.
-    SELECT result.session_id, result.at, asked.tool_name, substr(asked.text, 1, 200), substr(result.text, 1, 80)
-    FROM sessions
-    CROSS JOIN transcript_parts AS result ON result.session_id = sessions.session_id
+    -- What no hook saw.
+    SELECT
+        part.session_id, part.at, part.tool_name,
+        substr(coalesce(asked.command, part.file_path, asked.text), 1, 200), substr(part.text, 1, 80)
+    FROM transcript_parts AS part
     LEFT JOIN transcript_parts AS asked
-        ON asked.tool_use_id = result.tool_use_id AND asked.session_id = result.session_id AND asked.kind = 'tool_use'
-    WHERE sessions.events = 0 AND result.kind = 'tool_result' AND result.outcome = 'failed' AND coalesce(result.at, '') >= :since
+        ON asked.tool_use_id = part.tool_use_id AND asked.session_id = part.session_id AND asked.kind = 'tool_use'
+    WHERE part.kind = 'tool_result' AND part.outcome = 'failed' AND coalesce(part.at, '') >= :since
+        AND NOT EXISTS (
+            SELECT 1 FROM events
+            WHERE events.tool_use_id = part.tool_use_id AND events.session_id = part.session_id
+                AND events.event IN ('PostToolUse', 'PostToolUseFailure')
+        )
 )
 SELECT
     tool_name,

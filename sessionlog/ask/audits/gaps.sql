@@ -9,12 +9,10 @@
 
 SELECT session_id, gap, at, tool_name, tool_use_id, detail FROM (
     SELECT
-        session_id, 'only in the transcript' AS gap, at, tool_name, tool_use_id, substr(text, 1, 80) AS detail
-    FROM transcript_parts
-    WHERE kind = 'tool_use' AND tool_use_id IS NOT NULL AND NOT EXISTS (
-        SELECT 1 FROM events
-        WHERE events.tool_use_id = transcript_parts.tool_use_id AND events.session_id = transcript_parts.session_id
-    )
+        session_id, 'only in the transcript' AS gap, started_at AS at, tool_name, tool_use_id,
+        substr(coalesce(command, file_path, tool_input), 1, 80) AS detail
+    FROM tool_calls
+    WHERE id < 0 AND tool_use_id IS NOT NULL
     UNION ALL
     SELECT
         events.session_id, 'only in the hooks', min(events.at), events.tool_name, events.tool_use_id,

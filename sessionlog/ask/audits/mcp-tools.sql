@@ -10,10 +10,15 @@ WITH used AS (
     FROM events
     WHERE event IN ('PostToolUse', 'PostToolUseFailure') AND tool_name GLOB 'mcp__*' AND at >= :since
     UNION ALL
-    -- Sessions that no hook saw.
-    SELECT transcript_parts.session_id, at, tool_name, NULL, NULL
-    FROM sessions CROSS JOIN transcript_parts ON transcript_parts.session_id = sessions.session_id
-    WHERE sessions.events = 0 AND kind = 'tool_use' AND tool_name GLOB 'mcp__*' AND coalesce(at, '') >= :since
+    -- What no hook saw.
+    SELECT session_id, at, tool_name, outcome = 'failed', NULL
+    FROM transcript_parts AS part
+    WHERE kind = 'tool_result' AND outcome IN ('ok', 'failed') AND tool_name GLOB 'mcp__*' AND coalesce(at, '') >= :since
+        AND NOT EXISTS (
+            SELECT 1 FROM events
+            WHERE events.tool_use_id = part.tool_use_id AND events.session_id = part.session_id
+                AND events.event IN ('PostToolUse', 'PostToolUseFailure')
+        )
 )
 SELECT
     substr(tool_name, 6, instr(substr(tool_name, 6) || '__', '__') - 1) AS server,

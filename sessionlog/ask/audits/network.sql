@@ -17,24 +17,13 @@ WITH
         ]')
     ),
     calls AS (
-        SELECT id, session_id, at, agent_id, tool_name, tool_use_id, command
-        FROM events
-        WHERE event IN ('PreToolUse', 'PostToolUse', 'PostToolUseFailure') AND action = 'run'
-            AND at >= :since
-            AND id >= iif(:since = '', 0, (
+        SELECT id, session_id, coalesce(started_at, finished_at) AS at, agent_id, tool_name, command
+        FROM tool_calls
+        WHERE action = 'run' AND coalesce(started_at, finished_at, '') >= :since
+            AND (id < 0 OR id >= iif(:since = '', 0, (
                 SELECT min(id) FROM events
                 WHERE session_id IN (SELECT session_id FROM sessions WHERE last_at >= :since) AND at >= :since
-            ))
-        UNION ALL
-        SELECT -id, session_id, at, agent_id, tool_name, tool_use_id,
-            coalesce(iif(json_valid(text), json_extract(text, '$.command'), NULL), text)
-        FROM transcript_parts
-        WHERE tool_use_id IS NOT NULL AND kind = 'tool_use' AND action = 'run'
-            AND coalesce(at, '') >= :since
-            AND NOT EXISTS (
-                SELECT 1 FROM events
-                WHERE events.tool_use_id = transcript_parts.tool_use_id AND events.session_id = transcript_parts.session_id
-            )
+            )))
     ),
     -- Most commands have none of these words.
     suspects AS (
@@ -52,19 +41,17 @@ WITH
             ')', ' '), ';', ' '), '&', ' '), '|', ' | '), '/bin/', ' '), '  ', ' '), '  ', ' ')) AS words
         FROM suspects
     )
-SELECT min(at) AS at, session_id, tool_name, max(command) AS target, agent_id
+SELECT at, session_id, tool_name, command AS target, agent_id
 FROM worded CROSS JOIN rules
 WHERE words GLOB pattern
     AND NOT (words GLOB '* curl *' AND (words GLOB '*//localhost*' OR words GLOB '*//127.0.0.1*'))
-GROUP BY session_id, coalesce(tool_use_id, id)
+GROUP BY session_id, id
 UNION ALL
 SELECT
-    min(at), session_id, tool_name,
+    coalesce(started_at, finished_at), session_id, tool_name,
     iif(json_valid(tool_input),
         coalesce(json_extract(tool_input, '$.url'), json_extract(tool_input, '$.query')), tool_input),
     agent_id
-FROM events
-WHERE event IN ('PreToolUse', 'PostToolUse', 'PostToolUseFailure') AND action = 'fetch'
-    AND at >= :since
-GROUP BY session_id, coalesce(tool_use_id, id)
+FROM tool_calls
+WHERE action = 'fetch' AND coalesce(started_at, finished_at, '') >= :since
 ORDER BY at DESC

@@ -27,21 +27,13 @@ WITH
         FROM events
         WHERE event = 'PostToolUse' AND (action = 'read' OR tool_name = 'NotebookEdit')
         UNION ALL
-        -- A long input is cut, and then no JSON any more.
-        SELECT session_id, at, tool_name, action,
-            CASE
-                WHEN json_valid(text) THEN json_extract(text, '$.file_path')
-                WHEN instr(text, '"file_path":"') THEN substr(
-                    substr(text, instr(text, '"file_path":"') + 13), 1,
-                    instr(substr(text, instr(text, '"file_path":"') + 13) || '"', '"') - 1
-                )
-            END
-        FROM transcript_parts
-        WHERE tool_use_id IS NOT NULL AND kind = 'tool_use'
-            AND action IN ('read', 'edit', 'write')
+        SELECT session_id, at, tool_name, action, file_path
+        FROM transcript_parts AS part
+        WHERE kind = 'tool_result' AND outcome = 'ok' AND file_path GLOB '/*'
             AND NOT EXISTS (
                 SELECT 1 FROM events
-                WHERE events.tool_use_id = transcript_parts.tool_use_id AND events.session_id = transcript_parts.session_id
+                WHERE events.tool_use_id = part.tool_use_id AND events.session_id = part.session_id
+                    AND events.event IN ('PostToolUse', 'PostToolUseFailure')
             )
     )
 SELECT

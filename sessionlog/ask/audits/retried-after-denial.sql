@@ -8,35 +8,41 @@
 
 WITH
     denied AS MATERIALIZED (
-        SELECT
-            decision.id, decision.session_id, decision.at, decision.agent_id, decision.tool_name, decision.command,
-            decision.file_path, decision.decision, decision.reason, asked.prompt_id
-        FROM permission_decisions AS decision JOIN events AS asked ON asked.id = decision.id
-        WHERE decision.at >= :since AND decision.decision <> 'allowed'
+        SELECT * FROM permission_decisions WHERE coalesce(at, '') >= :since AND decision <> 'allowed'
+    ),
+    ran AS MATERIALIZED (
+        SELECT id, session_id, finished_at AS at, agent_id, tool_name, command, file_path, tool_input, outcome
+        FROM tool_calls
+        WHERE outcome IN ('ok', 'failed') AND session_id IN (SELECT session_id FROM denied)
+    ),
+    asked AS MATERIALIZED (SELECT session_id, at FROM prompts WHERE session_id IN (SELECT session_id FROM denied)),
+    turn AS MATERIALIZED (
+        SELECT denied.*, (
+            SELECT min(asked.at) FROM asked WHERE asked.session_id = denied.session_id AND asked.at > denied.at
+        ) AS ended_at
+        FROM denied
     ),
     retried AS (
-        SELECT denied.*, (
-            SELECT coalesce(
-                min(iif(later.command IS denied.command AND later.file_path IS denied.file_path, later.id, NULL)),
-                min(later.id)
+        SELECT turn.*, coalesce(
+            (
+                SELECT ran.id FROM ran
+                WHERE ran.session_id = turn.session_id AND ran.at >= turn.at AND ran.tool_name = turn.tool_name
+                    AND ran.agent_id IS turn.agent_id
+                    AND ran.command IS turn.command AND ran.file_path IS turn.file_path
+                ORDER BY ran.at LIMIT 1
+            ),
+            (
+                SELECT ran.id FROM ran
+                WHERE ran.session_id = turn.session_id AND ran.at >= turn.at AND ran.tool_name = turn.tool_name
+                    AND ran.agent_id IS turn.agent_id AND ran.at < coalesce(turn.ended_at, '~')
+                ORDER BY ran.at LIMIT 1
             )
-            FROM events AS later
-            WHERE later.session_id = denied.session_id AND later.at >= denied.at AND later.id > denied.id
-                AND later.event IN ('PostToolUse', 'PostToolUseFailure')
-                AND later.tool_name = denied.tool_name
-                AND later.agent_id IS denied.agent_id
-                AND (
-                    (later.command IS denied.command AND later.file_path IS denied.file_path)
-                    OR later.prompt_id = denied.prompt_id
-                )
         ) AS retry_id
-        FROM denied
+        FROM turn
     )
 SELECT
     retried.at, retried.session_id, retried.tool_name, coalesce(retried.command, retried.file_path) AS denied,
-    retried.decision, retried.reason, later.at AS retried_at,
-    coalesce(later.command, later.file_path, later.tool_input) AS ran,
-    iif(later.command IS retried.command AND later.file_path IS retried.file_path, 'the same', 'another') AS call,
-    iif(later.event = 'PostToolUse', 'ok', 'failed') AS outcome
-FROM retried JOIN events AS later ON later.id = retried.retry_id
+    retried.decision, retried.reason, ran.at AS retried_at, coalesce(ran.command, ran.file_path, ran.tool_input) AS ran,
+    iif(ran.command IS retried.command AND ran.file_path IS retried.file_path, 'the same', 'another') AS call, ran.outcome
+FROM retried JOIN ran ON ran.id = retried.retry_id
 ORDER BY retried.at DESC

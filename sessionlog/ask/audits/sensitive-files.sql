@@ -43,20 +43,13 @@ WITH
         FROM sensitive CROSS JOIN events ON events.file_path = sensitive.file_path
         WHERE event = 'PostToolUse' AND at >= :since
         UNION ALL
-        SELECT session_id, at, tool_name, action, agent_id,
-            CASE
-                WHEN json_valid(text) THEN json_extract(text, '$.file_path')
-                WHEN instr(text, '"file_path":"') THEN substr(
-                    substr(text, instr(text, '"file_path":"') + 13), 1,
-                    instr(substr(text, instr(text, '"file_path":"') + 13) || '"', '"') - 1
-                )
-            END
-        FROM transcript_parts
-        WHERE tool_use_id IS NOT NULL AND kind = 'tool_use' AND coalesce(at, '') >= :since
-            AND action IN ('read', 'edit', 'write')
+        SELECT session_id, at, tool_name, action, agent_id, file_path
+        FROM transcript_parts AS part
+        WHERE kind = 'tool_result' AND outcome = 'ok' AND file_path IS NOT NULL AND coalesce(at, '') >= :since
             AND NOT EXISTS (
                 SELECT 1 FROM events
-                WHERE events.tool_use_id = transcript_parts.tool_use_id AND events.session_id = transcript_parts.session_id
+                WHERE events.tool_use_id = part.tool_use_id AND events.session_id = part.session_id
+                    AND events.event IN ('PostToolUse', 'PostToolUseFailure')
             )
     )
 SELECT

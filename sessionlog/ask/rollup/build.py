@@ -1,4 +1,4 @@
-"""How the digest counts: a session at a time, from its events or, if no hook saw it, from its messages.
+"""How the digest counts: what hooks saw from events, the rest from transcripts, each thing once.
 
 In the SQL here, `main` is the digest, `archive` the archive it is made from. Rows of a count are only added: whoever
 asks adds them up.
@@ -7,6 +7,7 @@ asks adds them up.
 from __future__ import annotations
 
 import sqlite3
+from typing import Any
 
 # All offsets of time zones are multiples of a quarter of an hour: sums over these are right on everybody's clock.
 QUARTER = 900
@@ -92,7 +93,7 @@ _EVENTS = f"""
 INSERT INTO temp.happened
 SELECT
     sessions.number, {_QUARTER.format(at="at")}, tool_name, duration_ms,
-    event = 'UserPromptSubmit',
+    is_typed,
     event IN ('PostToolUse', 'PostToolUseFailure'),
     outcome IS 'failed',
     ifnull(event = 'PostToolUse' AND action IN {_EDITING}, 0) AS edit,
@@ -105,27 +106,60 @@ FROM archive.events AS event {{by}}
 CROSS JOIN main.sessions AS sessions ON sessions.session_id = event.session_id
 WHERE +event IN ('SessionStart', 'UserPromptSubmit', 'PostToolUse', 'PostToolUseFailure', 'StopFailure') AND {{which}}
 """
+# What hooks saw of prompts and failures in these sessions, to tell what only the transcript has.
+_SAID = (
+    "CREATE TEMP TABLE said (session_id TEXT, kind TEXT, key TEXT, PRIMARY KEY (session_id, kind, key)) WITHOUT ROWID",
+    """
+    INSERT OR IGNORE INTO temp.said
+    SELECT event.session_id, said.key, said.value
+    FROM main.sessions AS sessions
+    CROSS JOIN archive.events AS event ON event.session_id = sessions.session_id
+    CROSS JOIN json_each(json_object(
+        'id', prompt_id, 'prompt', prompt, 'prompt without id', iif(prompt_id IS NULL, prompt, NULL),
+        'failure', iif(event = 'StopFailure', last_assistant_message, NULL)
+    )) AS said
+    WHERE {which} AND sessions.messages > 0 AND +event IN ('UserPromptSubmit', 'StopFailure') AND said.value IS NOT NULL
+    """,
+)
 _MESSAGES = f"""
 INSERT INTO temp.happened
 SELECT
-    sessions.number, {_QUARTER.format(at="message.at")}, coalesce(message.tool_name, asked.tool_name), NULL,
-    message.kind = 'prompt', message.kind = 'tool_use', message.outcome IS 'failed',
-    ifnull(message.kind = 'tool_use' AND message.action IN {_EDITING}, 0),
-    iif(
-        message.kind = 'tool_use' AND message.action IN {_EDITING} AND json_valid(message.text),
-        coalesce(json_extract(message.text, '$.file_path'), json_extract(message.text, '$.notebook_path')), NULL
+    sessions.number, {_QUARTER.format(at="message.at")}, message.tool_name, NULL,
+    message.kind = 'prompt',
+    message.kind = 'tool_result' AND NOT EXISTS (
+        SELECT 1 FROM archive.events AS event
+        WHERE event.tool_use_id = message.tool_use_id AND +event.session_id = message.session_id
+            AND event.event = 'PostToolUse'
     ),
+    message.outcome IS 'failed',
+    message.kind = 'tool_result' AND message.outcome = 'ok' AND ifnull(message.action IN {_EDITING}, 0),
+    iif(message.outcome = 'ok' AND message.action IN {_EDITING}, message.file_path, NULL),
     message.at
 FROM main.sessions AS sessions
 CROSS JOIN archive.transcript_parts AS message ON message.session_id = sessions.session_id
-LEFT JOIN archive.transcript_parts AS asked
-    ON message.kind = 'tool_result' AND asked.kind = 'tool_use'
-    AND asked.tool_use_id = message.tool_use_id AND asked.session_id = message.session_id
-WHERE {{which}} AND (
-    (message.kind = 'prompt' AND message.agent_id IS NULL)
-    OR message.kind = 'tool_use'
-    OR message.outcome = 'failed'
-)
+WHERE {{which}} AND sessions.messages > 0 AND CASE message.kind
+    WHEN 'prompt' THEN NOT EXISTS (
+        SELECT 1 FROM temp.said
+        WHERE said.session_id = message.session_id AND (
+            (kind IN ('id', 'prompt') AND key = coalesce(message.prompt_id, message.text, ''))
+            OR (kind = 'prompt without id' AND key = message.text)
+        )
+    )
+    WHEN 'tool_result' THEN message.outcome IN ('ok', 'failed') AND message.tool_use_id IS NOT NULL AND NOT EXISTS (
+        SELECT 1 FROM archive.events AS event
+        WHERE event.tool_use_id = message.tool_use_id AND +event.session_id = message.session_id
+            -- Codex tells hooks no exit codes.
+            AND event.event IN ('PostToolUseFailure', iif(message.outcome = 'ok', 'PostToolUse', ''))
+    ) AND NOT EXISTS (
+        SELECT 1 FROM archive.transcript_parts AS before
+        WHERE before.tool_use_id = message.tool_use_id AND +before.session_id = message.session_id
+            AND before.kind = 'tool_result' AND before.id < message.id
+    )
+    WHEN 'api_error' THEN message.outcome = 'failed' AND NOT EXISTS (
+        SELECT 1 FROM temp.said
+        WHERE said.session_id = message.session_id AND kind = 'failure' AND key = message.text
+    )
+END
 """
 _USAGE = f"""
 INSERT INTO {{into}}usage
@@ -169,10 +203,10 @@ _NOW = f"""
 CREATE TEMP TABLE now AS
 SELECT
     sessions.session_id, started_at, sessions.last_at, ended_at, events,
-    iif(events, sessions.prompts, coalesce(facts.prompts, 0)) AS prompts,
-    iif(events, sessions.tool_calls, coalesce(facts.tool_calls, 0)) AS tool_calls,
-    iif(events, sessions.edits, coalesce(facts.edits, 0)) AS edits,
-    iif(events, sessions.failures, coalesce(facts.failures, 0)) AS failures,
+    sessions.prompts + ifnull(facts.prompts, 0) AS prompts,
+    sessions.tool_calls + ifnull(facts.tool_calls, 0) AS tool_calls,
+    sessions.edits + ifnull(facts.edits, 0) AS edits,
+    sessions.failures + ifnull(facts.failures, 0) AS failures,
     coalesce(facts.compactions, 0) AS compactions,
     model, substr(coalesce(facts.custom_title, facts.ai_title, facts.summary), 1, {HEAD}) AS title, facts.git_branch,
     coalesce(facts.messages, 0) AS messages, client
@@ -185,18 +219,18 @@ SELECT now.session_id FROM temp.now AS now LEFT JOIN main.sessions AS old ON old
 WHERE old.number IS NULL
     OR ({", ".join(f"now.{name}" for name in SESSION)}) IS NOT ({", ".join(f"old.{name}" for name in SESSION)})
 """
-# To be counted from their first event or message on: those that only a transcript knows and that have grown, those that
-# a hook has seen for the first time since, and those of which we have not counted what the archive says there is.
+# To be counted from their first event or message on: those with a transcript of which either has grown, as what both
+# have is counted once, and those of which we have not counted what the archive says there is.
 _AGAIN = """
 CREATE TEMP TABLE again AS
 SELECT now.session_id FROM temp.now AS now
 LEFT JOIN main.sessions AS old ON old.session_id = now.session_id
 LEFT JOIN temp.news AS news ON news.session_id = now.session_id
 WHERE iif(
-    now.events = 0,
-    old.number IS NULL OR old.events > 0 OR old.messages <> now.messages
+    now.messages > 0,
+    old.number IS NULL OR old.messages <> now.messages OR old.events <> now.events
         OR now.session_id IN (SELECT session_id FROM temp.talked),
-    old.events = 0 OR coalesce(old.events, 0) + coalesce(news.events, 0) <> now.events
+    old.messages > 0 OR coalesce(old.events, 0) + coalesce(news.events, 0) <> now.events
 )
 """
 # Whose tokens may be others than before. A fork loses answers to the session that made them, once that is known.
@@ -226,14 +260,14 @@ ON CONFLICT (session_id) DO UPDATE SET
 """
 _FIRST_PROMPT = f"""
 UPDATE main.sessions SET first_prompt = substr(coalesce(
-    iif(events > 0 AND prompts > 0, (
-        SELECT prompt FROM archive.events AS event
-        WHERE event.session_id = sessions.session_id AND +event = 'UserPromptSubmit'
-        ORDER BY at, id LIMIT 1
-    ), NULL),
     iif(messages > 0, (
         SELECT text FROM archive.transcript_parts AS message
-        WHERE message.session_id = sessions.session_id AND kind = 'prompt' AND agent_id IS NULL
+        WHERE message.session_id = sessions.session_id AND kind = 'prompt' AND text IS NOT NULL
+        ORDER BY at, id LIMIT 1
+    ), NULL),
+    iif(events > 0 AND prompts > 0, (
+        SELECT prompt FROM archive.events AS event
+        WHERE event.session_id = sessions.session_id AND is_typed
         ORDER BY at, id LIMIT 1
     ), NULL)
 ), 1, {HEAD})
@@ -297,9 +331,12 @@ def catch_up(connection: sqlite3.Connection) -> None:
     execute(_FIRST_PROMPT)
     again = _IN.format(column="{}.session_id", table="again")
     execute(_HAPPENED)
-    execute(_EVENTS.format(by="NOT INDEXED", which=f"event.id > :event_id AND NOT {again.format('event')}"), new)
-    execute(_EVENTS.format(by="", which=again.format("event")))
-    execute(_MESSAGES.format(which=f"sessions.events = 0 AND {again.format('sessions')}"))
+    if event_id:
+        execute(_EVENTS.format(by="NOT INDEXED", which=f"event.id > :event_id AND NOT {again.format('event')}"), new)
+        execute(_EVENTS.format(by="", which=again.format("event")))
+    else:
+        execute(_EVENTS.format(by="NOT INDEXED", which="1"))
+    _count_messages(connection, again.format("sessions"))
     _spread(connection, "main.")
     execute(_USAGE.format(into="main.", which=_IN.format(column="sessions.session_id", table="spent")))
     (prices_now,) = execute(_PRICES).fetchone()
@@ -333,10 +370,7 @@ def _count_part(connection: sqlite3.Connection, quarter: int, since: str) -> Non
     asked = {"quarter": quarter, "since": since}
     for table in COUNTS:
         connection.execute(f"CREATE TEMP TABLE part_{table} AS SELECT * FROM main.{table} LIMIT 0")
-    active = (
-        "sessions.number IN (SELECT session FROM main.{table} WHERE quarter = :quarter) "
-        f"AND {{at}} >= :since AND {_QUARTER} = :quarter"
-    )
+    active = f"{_IN_QUARTER} AND {{at}} >= :since AND {_QUARTER} = :quarter"
     of_spans = (
         "event.session_id IN (SELECT session_id FROM main.spans AS span JOIN main.sessions AS own "
         "ON own.number = span.session WHERE quarter = :quarter AND own.events > 0) AND "
@@ -344,10 +378,21 @@ def _count_part(connection: sqlite3.Connection, quarter: int, since: str) -> Non
     )
     connection.execute(_HAPPENED)
     connection.execute(_EVENTS.format(by="", which=of_spans), asked)
-    which = f"sessions.events = 0 AND {active.format(table='spans', at='message.at')}"
-    connection.execute(_MESSAGES.format(which=which), asked)
+    of_messages = active.format(table="spans", at="message.at")
+    _count_messages(connection, _IN_QUARTER.format(table="spans"), of_messages, asked)
     _spread(connection, "temp.part_")
     connection.execute(_USAGE.format(into="temp.part_", which=active.format(table="usage", at="usage.at")), asked)
+
+
+_IN_QUARTER = "sessions.number IN (SELECT session FROM main.{table} WHERE quarter = :quarter)"
+
+
+def _count_messages(connection: sqlite3.Connection, sessions: str, which: str = "", asked: Any = ()) -> None:
+    """Add what only the transcripts of these sessions have."""
+    for statement in _SAID:
+        connection.execute(statement.format(which=sessions), asked if "{which}" in statement else ())
+    connection.execute(_MESSAGES.format(which=which or sessions), asked)
+    connection.execute("DROP TABLE temp.said")
 
 
 def _spread(connection: sqlite3.Connection, into: str) -> None:

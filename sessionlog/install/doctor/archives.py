@@ -6,7 +6,7 @@ import os
 import shlex
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 
 from sessionlog.archive import append, counters, files, migrate, read, readonly, schema_check, spool, unreported
 from sessionlog.archive import place as projects
@@ -106,6 +106,17 @@ def redaction() -> Iterator[Result]:
     if memory["values"] or memory["patterns"]:
         text = f"{counted(len(memory['values']), 'value')} and {counted(len(memory['patterns']), 'pattern')} stay out"
         yield Result("redaction", "ok", text, "`sessionlog redact --remembered` lists them, --forget NAME lifts one.")
+
+
+def pruned() -> Iterator[Result]:
+    """How many pruned sessions are remembered."""
+    count = 0
+    for place in read.all_places():
+        with suppress(sqlite3.Error), closing(sqlite3.connect(readonly.uri(place.db), uri=True)) as connection:
+            count += connection.execute("SELECT count(*) FROM pruned_sessions").fetchone()[0]
+    if count:
+        text = f"{counted(count, 'pruned session')} stay{'s' * (count == 1)} out"
+        yield Result("prune", "ok", text, "`sessionlog prune --remembered --all` lists them, --forget ID lifts one.")
 
 
 def _schema(connection: sqlite3.Connection, place: Place) -> Iterator[Result]:

@@ -30,6 +30,7 @@ def examine(cwd: Path, *, full: bool = False) -> Iterator[Result]:
         ("permissions", privacy.permissions),
         ("merge", privacy.left_behind),
         ("redaction", archives.redaction),
+        ("prune", archives.pruned),
         ("transcripts", partial(transcripts.retention, cwd)),
         ("secrets", transcripts.secrets),
     ]

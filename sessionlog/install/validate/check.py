@@ -170,4 +170,6 @@ def _sites(document: Document) -> Iterator[Site]:
 
 def _printable(text: str) -> str:
     """No control characters for the terminal, and nothing that cannot be encoded: a settings file may be hostile."""
+    if text.isprintable():
+        return text
     return "".join(char if char.isprintable() else f"\\u{ord(char):04x}" for char in text)

@@ -64,6 +64,7 @@ CREATE TABLE events (
     "salt" text COLLATE "C",
     "action" text COLLATE "C" GENERATED ALWAYS AS (CASE WHEN tool_name IN ('Bash', 'PowerShell') THEN 'run' WHEN tool_name IN ('Edit', 'MultiEdit', 'NotebookEdit', 'apply_patch') THEN 'edit' WHEN tool_name = 'Write' THEN 'write' WHEN tool_name IN ('Read', 'Grep', 'Glob', 'LS') THEN 'read' WHEN tool_name IN ('WebFetch', 'WebSearch') THEN 'fetch' WHEN tool_name IN ('Agent', 'Task') THEN 'agent' WHEN tool_name IN ('AskUserQuestion', 'ExitPlanMode') THEN 'ask' END) STORED,
     "outcome" text COLLATE "C" GENERATED ALWAYS AS (CASE event WHEN 'PostToolUse' THEN 'ok' WHEN 'PostToolUseFailure' THEN 'failed' WHEN 'StopFailure' THEN 'failed' WHEN 'PermissionDenied' THEN 'denied' END) STORED,
+    "is_typed" boolean GENERATED ALWAYS AS (event = 'UserPromptSubmit' AND NOT COALESCE(PIECE(prompt, 1, 9), '') IN ('<task-not', '<teammate', '<command-', '<bash-inp', '<bash-std', '<local-co', '<system-r', '<user-pro') AND COALESCE(CASE WHEN JSON_VALID(extra) THEN JSON_EXTRACT(extra, '$.source') ELSE NULL END, 'user') IN ('user', 'sdk')) STORED,
     PRIMARY KEY (session_id, id, at)
 ) PARTITION BY RANGE (at);
 CREATE TABLE events_default PARTITION OF events DEFAULT;
@@ -92,6 +93,7 @@ CREATE TABLE transcripts (
     "first_import_at" text COLLATE "C" NOT NULL,
     "last_import_at" text COLLATE "C" NOT NULL,
     "client" text COLLATE "C" NOT NULL DEFAULT 'claude-code',
+    "pruned_bytes" bigint NOT NULL DEFAULT 0,
     PRIMARY KEY (id),
     FOREIGN KEY (archive, developer) REFERENCES archives (archive, developer)
 );
@@ -143,7 +145,11 @@ CREATE TABLE transcript_parts (
     "text" text COLLATE "C",
     "thinking" text COLLATE "C",
     "action" text COLLATE "C" GENERATED ALWAYS AS (CASE WHEN tool_name IN ('Bash', 'PowerShell') THEN 'run' WHEN tool_name IN ('Edit', 'MultiEdit', 'NotebookEdit', 'apply_patch') THEN 'edit' WHEN tool_name = 'Write' THEN 'write' WHEN tool_name IN ('Read', 'Grep', 'Glob', 'LS') THEN 'read' WHEN tool_name IN ('WebFetch', 'WebSearch') THEN 'fetch' WHEN tool_name IN ('Agent', 'Task') THEN 'agent' WHEN tool_name IN ('AskUserQuestion', 'ExitPlanMode') THEN 'ask' END) STORED,
-    "outcome" text COLLATE "C" GENERATED ALWAYS AS (CASE WHEN kind = 'tool_result' THEN CASE WHEN is_error THEN 'failed' ELSE 'ok' END WHEN kind = 'api_error' AND type = 'assistant' THEN 'failed' END) STORED,
+    "is_denied" boolean,
+    "outcome" text COLLATE "C" GENERATED ALWAYS AS (CASE WHEN kind = 'tool_result' THEN CASE WHEN is_error THEN CASE WHEN is_denied THEN 'denied' ELSE 'failed' END ELSE 'ok' END WHEN kind = 'api_error' AND type = 'assistant' THEN 'failed' END) STORED,
+    "file_path" text COLLATE "C",
+    "command" text COLLATE "C",
+    "reason" text COLLATE "C",
     PRIMARY KEY (session_id, id),
     FOREIGN KEY (session_id, archive) REFERENCES sessions (session_id, archive)
 );

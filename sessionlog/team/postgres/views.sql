@@ -11,15 +11,188 @@ SELECT
   cwd
 FROM events
 WHERE
-  event = 'UserPromptSubmit';
+  event = 'UserPromptSubmit' AND is_typed
+UNION ALL
+SELECT
+  -id,
+  session_id,
+  at,
+  text,
+  prompt_id,
+  NULL,
+  NULL
+FROM transcript_parts
+WHERE
+  kind = 'prompt'
+  AND NOT (session_id, COALESCE(prompt_id, text, '')) IN (
+    SELECT
+      session_id,
+      prompt_id
+    FROM events
+    WHERE
+      event = 'UserPromptSubmit' AND NOT prompt_id IS NULL
+    UNION ALL
+    SELECT
+      session_id,
+      prompt
+    FROM events
+    WHERE
+      event = 'UserPromptSubmit' AND NOT prompt IS NULL
+  )
+  AND NOT (session_id, COALESCE(text, '')) IN (
+    SELECT
+      session_id,
+      prompt
+    FROM events
+    WHERE
+      event = 'UserPromptSubmit' AND prompt_id IS NULL AND NOT prompt IS NULL
+  );
 
 GRANT SELECT ON prompts TO sessionlog_developer, sessionlog_reader, sessionlog_auditor;
+
+CREATE VIEW tool_calls WITH (security_invoker) AS
+SELECT
+  pre.id,
+  pre.session_id,
+  pre.tool_use_id,
+  pre.tool_name,
+  pre.action,
+  pre.agent_id,
+  pre.at AS started_at,
+  COALESCE(done.at, part.at) AS finished_at,
+  done.duration_ms,
+  COALESCE(
+    done.outcome,
+    part.outcome,
+    (
+      SELECT
+        outcome
+      FROM events AS denied
+      WHERE
+        denied.tool_use_id = pre.tool_use_id
+        AND denied.session_id = pre.session_id
+        AND denied.event = 'PermissionDenied'
+    ),
+    'no result'
+  ) AS outcome,
+  pre.file_path,
+  pre.command,
+  pre.description,
+  pre.old_string,
+  pre.new_string,
+  pre.content,
+  COALESCE(done.error, CASE WHEN part.is_error THEN part.text ELSE NULL END) AS error,
+  pre.tool_input,
+  COALESCE(done.tool_response, CASE WHEN part.is_error THEN NULL ELSE part.text END) AS tool_response,
+  pre.cwd
+FROM events AS pre
+LEFT JOIN events AS done
+  ON done.tool_use_id = pre.tool_use_id
+  AND done.session_id = pre.session_id
+  AND done.event IN ('PostToolUse', 'PostToolUseFailure')
+LEFT JOIN transcript_parts AS part
+  ON done.id IS NULL
+  AND part.tool_use_id = pre.tool_use_id
+  AND part.session_id = pre.session_id
+  AND part.kind = 'tool_result'
+WHERE
+  pre.event = 'PreToolUse'
+UNION ALL
+SELECT
+  id,
+  session_id,
+  tool_use_id,
+  tool_name,
+  action,
+  agent_id,
+  NULL,
+  at,
+  duration_ms,
+  outcome,
+  file_path,
+  command,
+  description,
+  old_string,
+  new_string,
+  content,
+  error,
+  tool_input,
+  tool_response,
+  cwd
+FROM events AS done
+WHERE
+  event IN ('PostToolUse', 'PostToolUseFailure')
+  AND NOT EXISTS(
+    SELECT
+      1
+    FROM events AS pre
+    WHERE
+      pre.tool_use_id = done.tool_use_id
+      AND pre.session_id = done.session_id
+      AND pre.event = 'PreToolUse'
+  )
+UNION ALL
+SELECT
+  -call.id,
+  call.session_id,
+  call.tool_use_id,
+  call.tool_name,
+  call.action,
+  call.agent_id,
+  call.at,
+  done.at,
+  NULL,
+  COALESCE(done.outcome, 'no result'),
+  call.file_path,
+  call.command,
+  CASE
+    WHEN json_valid(call.text)
+    THEN json_extract(call.text, '$.description')
+    ELSE NULL
+  END,
+  CASE
+    WHEN json_valid(call.text)
+    THEN json_extract(call.text, '$.old_string')
+    ELSE NULL
+  END,
+  CASE
+    WHEN json_valid(call.text)
+    THEN json_extract(call.text, '$.new_string')
+    ELSE NULL
+  END,
+  CASE
+    WHEN json_valid(call.text)
+    THEN json_extract(call.text, '$.content')
+    ELSE NULL
+  END,
+  CASE WHEN done.is_error THEN done.text ELSE NULL END,
+  call.text,
+  CASE WHEN done.is_error THEN NULL ELSE done.text END,
+  NULL
+FROM transcript_parts AS call
+LEFT JOIN transcript_parts AS done
+  ON done.tool_use_id = call.tool_use_id
+  AND done.session_id = call.session_id
+  AND done.kind = 'tool_result'
+WHERE
+  call.kind = 'tool_use'
+  AND NOT EXISTS(
+    SELECT
+      1
+    FROM events
+    WHERE
+      events.tool_use_id = call.tool_use_id
+      AND events.session_id = call.session_id
+      AND events.event IN ('PreToolUse', 'PostToolUse', 'PostToolUseFailure')
+  );
+
+GRANT SELECT ON tool_calls TO sessionlog_developer, sessionlog_reader, sessionlog_auditor;
 
 CREATE VIEW bash_commands WITH (security_invoker) AS
 SELECT
   id,
   session_id,
-  at,
+  finished_at AS at,
   agent_id,
   command,
   description,
@@ -34,7 +207,7 @@ SELECT
   CASE
     WHEN json_valid(tool_response)
     THEN json_extract(tool_response, '$.stdout')
-    ELSE NULL
+    ELSE tool_response
   END AS stdout,
   COALESCE(
     CASE
@@ -45,9 +218,9 @@ SELECT
     error
   ) AS stderr,
   tool_use_id
-FROM events
+FROM tool_calls
 WHERE
-  event IN ('PostToolUse', 'PostToolUseFailure') AND action = 'run';
+  action = 'run' AND outcome IN ('ok', 'failed');
 
 GRANT SELECT ON bash_commands TO sessionlog_developer, sessionlog_reader, sessionlog_auditor;
 
@@ -55,7 +228,7 @@ CREATE VIEW file_edits WITH (security_invoker) AS
 SELECT
   id,
   session_id,
-  at,
+  finished_at AS at,
   agent_id,
   tool_name,
   COALESCE(
@@ -81,9 +254,9 @@ SELECT
     ELSE NULL
   END AS replace_all,
   tool_use_id
-FROM events
+FROM tool_calls
 WHERE
-  event = 'PostToolUse' AND action = 'edit';
+  action = 'edit' AND outcome = 'ok';
 
 GRANT SELECT ON file_edits TO sessionlog_developer, sessionlog_reader, sessionlog_auditor;
 
@@ -91,7 +264,7 @@ CREATE VIEW file_writes WITH (security_invoker) AS
 SELECT
   id,
   session_id,
-  at,
+  finished_at AS at,
   agent_id,
   file_path,
   content,
@@ -101,69 +274,11 @@ SELECT
     ELSE NULL
   END AS kind,
   tool_use_id
-FROM events
+FROM tool_calls
 WHERE
-  event = 'PostToolUse' AND action = 'write';
+  action = 'write' AND outcome = 'ok';
 
 GRANT SELECT ON file_writes TO sessionlog_developer, sessionlog_reader, sessionlog_auditor;
-
-CREATE VIEW tool_calls WITH (security_invoker) AS
-SELECT
-  COALESCE(pre.id, done.id) AS id,
-  COALESCE(pre.session_id, done.session_id) AS session_id,
-  COALESCE(pre.tool_use_id, done.tool_use_id) AS tool_use_id,
-  COALESCE(pre.tool_name, done.tool_name) AS tool_name,
-  COALESCE(pre.action, done.action) AS action,
-  COALESCE(pre.agent_id, done.agent_id) AS agent_id,
-  pre.at AS started_at,
-  done.at AS finished_at,
-  done.duration_ms,
-  COALESCE(done.outcome, 'no result') AS outcome,
-  COALESCE(pre.file_path, done.file_path) AS file_path,
-  COALESCE(pre.command, done.command) AS command,
-  COALESCE(pre.description, done.description) AS description,
-  done.error,
-  COALESCE(pre.tool_input, done.tool_input) AS tool_input,
-  done.tool_response
-FROM events AS pre
-LEFT JOIN events AS done
-  ON done.tool_use_id = pre.tool_use_id
-  AND done.session_id = pre.session_id
-  AND done.event IN ('PostToolUse', 'PostToolUseFailure')
-WHERE
-  pre.event = 'PreToolUse'
-UNION ALL
-SELECT
-  done.id,
-  done.session_id,
-  done.tool_use_id,
-  done.tool_name,
-  done.action,
-  done.agent_id,
-  NULL,
-  done.at,
-  done.duration_ms,
-  done.outcome,
-  done.file_path,
-  done.command,
-  done.description,
-  done.error,
-  done.tool_input,
-  done.tool_response
-FROM events AS done
-WHERE
-  done.event IN ('PostToolUse', 'PostToolUseFailure')
-  AND NOT EXISTS(
-    SELECT
-      1
-    FROM events AS pre
-    WHERE
-      pre.tool_use_id = done.tool_use_id
-      AND pre.session_id = done.session_id
-      AND pre.event = 'PreToolUse'
-  );
-
-GRANT SELECT ON tool_calls TO sessionlog_developer, sessionlog_reader, sessionlog_auditor;
 
 CREATE VIEW permission_decisions WITH (security_invoker) AS
 WITH step AS (
@@ -239,127 +354,217 @@ WITH step AS (
     OR (
       event = 'PermissionRequest' AND NOT tool_use_id IS NULL
     )
+  UNION ALL
+  SELECT
+    -id,
+    session_id,
+    tool_use_id
+  FROM transcript_parts
+  WHERE
+    is_denied
+), call AS (
+  SELECT
+    *,
+    MAX(id) OVER (PARTITION BY session_id, tool_use_id) AS asked_id
+  FROM question
 )
 SELECT
-  asked.id,
-  question.session_id,
-  asked.at,
-  asked.agent_id,
-  asked.tool_name,
-  asked.command,
-  asked.file_path,
+  call.id,
+  call.session_id,
+  COALESCE(asked.at, part.at) AS at,
+  COALESCE(asked.agent_id, part.agent_id) AS agent_id,
+  COALESCE(asked.tool_name, part.tool_name) AS tool_name,
+  COALESCE(asked.command, started.command) AS command,
+  COALESCE(asked.file_path, part.file_path) AS file_path,
   asked.permission_mode,
   CASE
-    WHEN asked.outcome = 'denied'
+    WHEN asked.outcome = 'denied' OR part.outcome = 'denied'
     THEN 'denied'
-    WHEN EXISTS(
+    WHEN NOT part.id IS NULL
+    OR EXISTS(
       SELECT
         1
       FROM events AS done
       WHERE
-        done.tool_use_id = question.tool_use_id
-        AND done.session_id = question.session_id
+        done.tool_use_id = call.tool_use_id
+        AND done.session_id = call.session_id
         AND done.event IN ('PostToolUse', 'PostToolUseFailure')
         AND done.at >= asked.at
     )
     THEN 'allowed'
     ELSE 'denied or not answered'
   END AS decision,
-  CASE
-    WHEN json_valid(asked.extra)
-    THEN json_extract(asked.extra, '$.reason')
-    ELSE NULL
-  END AS reason,
-  question.tool_use_id
-FROM question
-JOIN events AS asked
-  ON asked.id = question.id;
+  COALESCE(
+    part.reason,
+    CASE
+      WHEN json_valid(asked.extra)
+      THEN json_extract(asked.extra, '$.reason')
+      ELSE NULL
+    END
+  ) AS reason,
+  call.tool_use_id
+FROM call
+LEFT JOIN events AS asked
+  ON asked.id = call.id
+LEFT JOIN transcript_parts AS part
+  ON part.tool_use_id = call.tool_use_id
+  AND part.session_id = call.session_id
+  AND part.kind = 'tool_result'
+LEFT JOIN transcript_parts AS started
+  ON call.id < 0
+  AND started.tool_use_id = call.tool_use_id
+  AND started.session_id = call.session_id
+  AND started.kind = 'tool_use'
+WHERE
+  call.id > 0 OR call.asked_id < 0;
 
 GRANT SELECT ON permission_decisions TO sessionlog_developer, sessionlog_reader, sessionlog_auditor;
 
 CREATE VIEW subagents WITH (security_invoker) AS
 SELECT
-  session_id,
-  agent_id,
-  MAX(agent_type) AS agent_type,
+  did.session_id,
+  did.agent_id,
+  COALESCE(MAX(did.agent_type), MIN(facts.agent_type)) AS agent_type,
+  MIN(facts.description) AS description,
   MIN(at) AS started_at,
-  MAX(CASE WHEN event = 'SubagentStop' THEN at ELSE NULL END) AS stopped_at,
-  SUM(event IN ('PostToolUse', 'PostToolUseFailure')) AS tool_calls,
-  SUM(outcome IS NOT DISTINCT FROM 'failed') AS failures,
-  MAX(CASE WHEN event = 'SubagentStop' THEN last_assistant_message ELSE NULL END) AS report
-FROM events
-WHERE
-  NOT agent_id IS NULL
+  MAX(stopped_at) AS stopped_at,
+  SUM(ended) AS tool_calls,
+  SUM(failed) AS failures,
+  SUM(edited) AS edits,
+  SUM(ran) AS commands,
+  COALESCE(
+    MAX(report),
+    (
+      SELECT
+        text
+      FROM transcript_parts AS part
+      WHERE
+        part.session_id = did.session_id
+        AND part.agent_id = did.agent_id
+        AND part.kind = 'text'
+      ORDER BY
+        at DESC NULLS LAST,
+        id DESC NULLS LAST
+      LIMIT 1
+    )
+  ) AS report
+FROM (
+  SELECT
+    session_id,
+    agent_id,
+    agent_type,
+    at,
+    CASE WHEN event = 'SubagentStop' THEN at ELSE NULL END AS stopped_at,
+    event IN ('PostToolUse', 'PostToolUseFailure') AS ended,
+    outcome IS NOT DISTINCT FROM 'failed' AS failed,
+    event = 'PostToolUse' AND action IN ('edit', 'write') AS edited,
+    event IN ('PostToolUse', 'PostToolUseFailure')
+    AND action IS NOT DISTINCT FROM 'run' AS ran,
+    CASE WHEN event = 'SubagentStop' THEN last_assistant_message ELSE NULL END AS report
+  FROM events
+  WHERE
+    NOT agent_id IS NULL
+  UNION ALL
+  SELECT
+    session_id,
+    agent_id,
+    NULL,
+    at,
+    NULL,
+    outcome IN ('ok', 'failed') AND NOT known,
+    outcome = 'failed' AND NOT known,
+    outcome = 'ok' AND action IN ('edit', 'write') AND NOT known,
+    outcome IN ('ok', 'failed') AND action IS NOT DISTINCT FROM 'run' AND NOT known,
+    NULL
+  FROM (
+    SELECT
+      session_id,
+      agent_id,
+      at,
+      COALESCE(outcome, '') AS outcome,
+      CASE WHEN outcome IS NULL THEN NULL ELSE action END AS action,
+      NOT outcome IS NULL
+      AND EXISTS(
+        SELECT
+          1
+        FROM events
+        WHERE
+          events.tool_use_id = part.tool_use_id
+          AND events.session_id = part.session_id
+          AND events.event IN ('PostToolUse', 'PostToolUseFailure')
+      ) AS known
+    FROM transcript_parts AS part
+    WHERE
+      NOT agent_id IS NULL
+  ) AS unnamed
+) AS did
+LEFT JOIN subagent_facts AS facts
+  ON facts.session_id = did.session_id AND facts.agent_id = did.agent_id
 GROUP BY
-  session_id,
-  agent_id;
+  did.session_id,
+  did.agent_id;
 
 GRANT SELECT ON subagents TO sessionlog_developer, sessionlog_reader, sessionlog_auditor;
 
 CREATE VIEW turns WITH (security_invoker) AS
 SELECT
-  (
-    ARRAY_AGG(
-      turn.id ORDER BY CASE
-        WHEN happened.event IN ('PostToolUse', 'PostToolUseFailure')
-        THEN happened.at
-        ELSE NULL
-      END DESC NULLS LAST
-    )
-  )[1] AS id,
-  happened.session_id,
-  (
-    ARRAY_AGG(
-      turn.prompt_id ORDER BY CASE
-        WHEN happened.event IN ('PostToolUse', 'PostToolUseFailure')
-        THEN happened.at
-        ELSE NULL
-      END DESC NULLS LAST
-    )
-  )[1] AS prompt_id,
-  (
-    ARRAY_AGG(
-      turn.at ORDER BY CASE
-        WHEN happened.event IN ('PostToolUse', 'PostToolUseFailure')
-        THEN happened.at
-        ELSE NULL
-      END DESC NULLS LAST
-    )
-  )[1] AS at,
-  (
-    ARRAY_AGG(
-      turn.prompt ORDER BY CASE
-        WHEN happened.event IN ('PostToolUse', 'PostToolUseFailure')
-        THEN happened.at
-        ELSE NULL
-      END DESC NULLS LAST
-    )
-  )[1] AS prompt,
-  SUM(happened.event IN ('PostToolUse', 'PostToolUseFailure')) AS tool_calls,
-  SUM(happened.outcome IS NOT DISTINCT FROM 'failed') AS failures,
-  MAX(
-    CASE
-      WHEN happened.event IN ('PostToolUse', 'PostToolUseFailure')
-      THEN happened.at
-      ELSE NULL
-    END
-  ) AS last_tool_at
+  MAX(id) AS id,
+  session_id,
+  MAX(prompt_id) AS prompt_id,
+  MIN(CASE WHEN begins = 1 THEN at ELSE NULL END) AS at,
+  MAX(prompt) AS prompt,
+  SUM(outcome IN ('ok', 'failed')) AS tool_calls,
+  SUM(outcome IN ('failed', 'stopped')) AS failures,
+  MAX(CASE WHEN outcome IN ('ok', 'failed') THEN at ELSE NULL END) AS last_tool_at
 FROM (
   SELECT
-    session_id,
-    event,
-    outcome,
-    at,
-    MAX(CASE WHEN event = 'UserPromptSubmit' THEN id ELSE NULL END) OVER (PARTITION BY session_id ORDER BY id NULLS FIRST) AS turn_id
-  FROM events
-  WHERE
-    event IN ('UserPromptSubmit', 'PostToolUse', 'PostToolUseFailure', 'StopFailure')
-) AS happened
-JOIN events AS turn
-  ON turn.id = happened.turn_id
+    *,
+    SUM(begins) OVER (
+      PARTITION BY session_id
+      ORDER BY at NULLS FIRST, begins DESC NULLS LAST
+      ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+    ) AS turn
+  FROM (
+    SELECT
+      id,
+      session_id,
+      at,
+      prompt,
+      prompt_id,
+      1 AS begins,
+      '' AS outcome
+    FROM prompts
+    UNION ALL
+    SELECT
+      NULL,
+      session_id,
+      finished_at,
+      NULL,
+      NULL,
+      0,
+      outcome
+    FROM tool_calls
+    WHERE
+      outcome IN ('ok', 'failed')
+    UNION ALL
+    SELECT
+      NULL,
+      session_id,
+      at,
+      NULL,
+      NULL,
+      0,
+      'stopped'
+    FROM events
+    WHERE
+      event = 'StopFailure'
+  ) AS unnamed
+) AS unnamed
+WHERE
+  turn > 0
 GROUP BY
-  happened.session_id,
-  happened.turn_id;
+  session_id,
+  turn;
 
 GRANT SELECT ON turns TO sessionlog_developer, sessionlog_reader, sessionlog_auditor;
 
@@ -376,10 +581,10 @@ SELECT
   COALESCE(
     (
       SELECT
-        prompt
-      FROM events
+        text
+      FROM transcript_parts AS part
       WHERE
-        events.session_id = sessions.session_id AND event = 'UserPromptSubmit'
+        part.session_id = sessions.session_id AND kind = 'prompt' AND NOT text IS NULL
       ORDER BY
         at NULLS FIRST,
         id NULLS FIRST
@@ -387,10 +592,10 @@ SELECT
     ),
     (
       SELECT
-        text
-      FROM transcript_parts AS part
+        prompt
+      FROM events
       WHERE
-        part.session_id = sessions.session_id AND kind = 'prompt' AND agent_id IS NULL
+        events.session_id = sessions.session_id AND is_typed
       ORDER BY
         at NULLS FIRST,
         id NULLS FIRST
@@ -398,30 +603,10 @@ SELECT
     )
   ) AS first_prompt,
   events,
-  CASE
-    WHEN (
-      events <> 0
-    )
-    THEN sessions.prompts
-    ELSE COALESCE(facts.prompts, 0)
-  END AS prompts,
-  CASE
-    WHEN (
-      events <> 0
-    )
-    THEN sessions.tool_calls
-    ELSE COALESCE(facts.tool_calls, 0)
-  END AS tool_calls,
-  CASE WHEN (
-    events <> 0
-  ) THEN sessions.edits ELSE COALESCE(facts.edits, 0) END AS edits,
-  CASE
-    WHEN (
-      events <> 0
-    )
-    THEN sessions.failures
-    ELSE COALESCE(facts.failures, 0)
-  END AS failures,
+  sessions.prompts + COALESCE(facts.prompts, 0) AS prompts,
+  sessions.tool_calls + COALESCE(facts.tool_calls, 0) AS tool_calls,
+  sessions.edits + COALESCE(facts.edits, 0) AS edits,
+  sessions.failures + COALESCE(facts.failures, 0) AS failures,
   client,
   model,
   start_reason,

@@ -17,17 +17,23 @@ WHERE
 UNION ALL
 SELECT
   at,
-  transcript_parts.session_id,
+  session_id,
   'api_error',
   NULL,
   text,
   agent_id
-FROM sessions
-JOIN transcript_parts
-  ON transcript_parts.session_id = sessions.session_id
+FROM transcript_parts AS part
 WHERE
-  sessions.events = 0
-  AND kind = 'api_error'
+  kind = 'api_error'
+  AND outcome = 'failed'
   AND COALESCE(at, '') >= CAST($1 AS TEXT)
+  AND NOT (session_id, COALESCE(text, '')) IN (
+    SELECT
+      session_id,
+      last_assistant_message
+    FROM events
+    WHERE
+      event = 'StopFailure' AND NOT last_assistant_message IS NULL
+  )
 ORDER BY
   at DESC NULLS LAST

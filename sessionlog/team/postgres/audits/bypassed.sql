@@ -7,6 +7,7 @@ WITH bypassed AS (
   FROM events
   WHERE
     event = 'UserPromptSubmit'
+    AND is_typed
     AND permission_mode = 'bypassPermissions'
     AND at >= CAST($1 AS TEXT)
     AND TRUE

@@ -57,42 +57,16 @@ WITH rules AS MATERIALIZED (
   SELECT
     id,
     session_id,
-    at,
+    COALESCE(started_at, finished_at) AS at,
     agent_id,
-    tool_use_id,
     command,
-    event
-  FROM events
+    outcome
+  FROM tool_calls
   WHERE
-    event IN ('PreToolUse', 'PostToolUse', 'PostToolUseFailure')
-    AND action = 'run'
-    AND at >= CAST($1 AS TEXT)
-    AND TRUE
-  UNION ALL
-  SELECT
-    -id,
-    session_id,
-    at,
-    agent_id,
-    tool_use_id,
-    COALESCE(
-      CASE WHEN json_valid(text) THEN json_extract(text, '$.command') ELSE NULL END,
-      text
-    ),
-    'transcript'
-  FROM transcript_parts
-  WHERE
-    NOT tool_use_id IS NULL
-    AND kind = 'tool_use'
-    AND action = 'run'
-    AND COALESCE(at, '') >= CAST($1 AS TEXT)
-    AND NOT EXISTS(
-      SELECT
-        1
-      FROM events
-      WHERE
-        events.tool_use_id = transcript_parts.tool_use_id
-        AND events.session_id = transcript_parts.session_id
+    action = 'run'
+    AND COALESCE(started_at, finished_at, '') >= CAST($1 AS TEXT)
+    AND (
+      id < 0 OR TRUE
     )
 ), suspects AS (
   SELECT
@@ -260,26 +234,8 @@ SELECT
   MIN(at) AS at,
   session_id,
   STRING_AGG(DISTINCT kind, ',') AS kind,
-  MAX(command) AS command,
-  CASE MAX(
-      CASE event
-        WHEN 'PostToolUse'
-        THEN 3
-        WHEN 'PostToolUseFailure'
-        THEN 2
-        ELSE CAST((
-          event = 'PreToolUse'
-        ) AS INT)
-      END
-    )
-    WHEN 3
-    THEN 'ok'
-    WHEN 2
-    THEN 'failed'
-    WHEN 1
-    THEN 'no result'
-    ELSE 'only in the transcript'
-  END AS outcome,
+  MIN(command) AS command,
+  MIN(outcome) AS outcome,
   MIN(agent_id) AS agent_id
 FROM worded
 CROSS JOIN rules
@@ -287,6 +243,6 @@ WHERE
   glob(pattern, words)
 GROUP BY
   session_id,
-  COALESCE(tool_use_id, CAST(id AS TEXT))
+  id
 ORDER BY
   at DESC NULLS LAST

@@ -30,30 +30,26 @@ WITH changed AS (
     event = 'PostToolUse' AND tool_name = 'NotebookEdit' AND at >= CAST($1 AS TEXT)
   UNION ALL
   SELECT
-    transcript_parts.session_id,
+    session_id,
     at,
     tool_name,
     action,
-    CASE
-      WHEN json_valid(text)
-      THEN json_extract(text, '$.file_path')
-      WHEN (
-        instr(text, '"file_path":"') <> 0
-      )
-      THEN piece(
-        SUBSTRING(text FROM POSITION('"file_path":"' IN text) + 13),
-        1,
-        POSITION('"' IN SUBSTRING(text FROM POSITION('"file_path":"' IN text) + 13) || '"') - 1
-      )
-    END
-  FROM sessions
-  JOIN transcript_parts
-    ON transcript_parts.session_id = sessions.session_id
+    file_path
+  FROM transcript_parts AS part
   WHERE
-    sessions.events = 0
-    AND kind = 'tool_use'
+    kind = 'tool_result'
+    AND outcome = 'ok'
     AND action IN ('edit', 'write')
     AND COALESCE(at, '') >= CAST($1 AS TEXT)
+    AND NOT EXISTS(
+      SELECT
+        1
+      FROM events
+      WHERE
+        events.tool_use_id = part.tool_use_id
+        AND events.session_id = part.session_id
+        AND events.event IN ('PostToolUse', 'PostToolUseFailure')
+    )
 )
 SELECT
   file_path,

@@ -12,23 +12,29 @@ WITH failed AS (
     event = 'PostToolUseFailure' AND at >= CAST($1 AS TEXT) AND TRUE
   UNION ALL
   SELECT
-    result.session_id,
-    result.at,
-    asked.tool_name,
-    piece(asked.text, 1, 200),
-    piece(result.text, 1, 80)
-  FROM sessions
-  JOIN transcript_parts AS result
-    ON result.session_id = sessions.session_id
+    part.session_id,
+    part.at,
+    part.tool_name,
+    piece(COALESCE(asked.command, part.file_path, asked.text), 1, 200),
+    piece(part.text, 1, 80)
+  FROM transcript_parts AS part
   LEFT JOIN transcript_parts AS asked
-    ON asked.tool_use_id = result.tool_use_id
-    AND asked.session_id = result.session_id
+    ON asked.tool_use_id = part.tool_use_id
+    AND asked.session_id = part.session_id
     AND asked.kind = 'tool_use'
   WHERE
-    sessions.events = 0
-    AND result.kind = 'tool_result'
-    AND result.outcome = 'failed'
-    AND COALESCE(result.at, '') >= CAST($1 AS TEXT)
+    part.kind = 'tool_result'
+    AND part.outcome = 'failed'
+    AND COALESCE(part.at, '') >= CAST($1 AS TEXT)
+    AND NOT EXISTS(
+      SELECT
+        1
+      FROM events
+      WHERE
+        events.tool_use_id = part.tool_use_id
+        AND events.session_id = part.session_id
+        AND events.event IN ('PostToolUse', 'PostToolUseFailure')
+    )
 )
 SELECT
   tool_name,

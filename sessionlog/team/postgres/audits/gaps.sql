@@ -11,22 +11,13 @@ FROM (
   SELECT
     session_id,
     'only in the transcript' AS gap,
-    at,
+    started_at AS at,
     tool_name,
     tool_use_id,
-    piece(text, 1, 80) AS detail
-  FROM transcript_parts
+    piece(COALESCE(command, file_path, tool_input), 1, 80) AS detail
+  FROM tool_calls
   WHERE
-    kind = 'tool_use'
-    AND NOT tool_use_id IS NULL
-    AND NOT EXISTS(
-      SELECT
-        1
-      FROM events
-      WHERE
-        events.tool_use_id = transcript_parts.tool_use_id
-        AND events.session_id = transcript_parts.session_id
-    )
+    id < 0 AND NOT tool_use_id IS NULL
   UNION ALL
   SELECT
     events.session_id,

@@ -14,19 +14,26 @@ WITH used AS (
     AND at >= CAST($1 AS TEXT)
   UNION ALL
   SELECT
-    transcript_parts.session_id,
+    session_id,
     at,
     tool_name,
-    NULL,
+    outcome = 'failed',
     NULL
-  FROM sessions
-  JOIN transcript_parts
-    ON transcript_parts.session_id = sessions.session_id
+  FROM transcript_parts AS part
   WHERE
-    sessions.events = 0
-    AND kind = 'tool_use'
+    kind = 'tool_result'
+    AND outcome IN ('ok', 'failed')
     AND glob('mcp__*', tool_name)
     AND COALESCE(at, '') >= CAST($1 AS TEXT)
+    AND NOT EXISTS(
+      SELECT
+        1
+      FROM events
+      WHERE
+        events.tool_use_id = part.tool_use_id
+        AND events.session_id = part.session_id
+        AND events.event IN ('PostToolUse', 'PostToolUseFailure')
+    )
 )
 SELECT
   piece(tool_name, 6, POSITION('__' IN SUBSTRING(tool_name FROM 6) || '__') - 1) AS server,

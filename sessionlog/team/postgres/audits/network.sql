@@ -15,42 +15,16 @@ WITH rules(pattern) AS MATERIALIZED (
   SELECT
     id,
     session_id,
-    at,
+    COALESCE(started_at, finished_at) AS at,
     agent_id,
     tool_name,
-    tool_use_id,
     command
-  FROM events
+  FROM tool_calls
   WHERE
-    event IN ('PreToolUse', 'PostToolUse', 'PostToolUseFailure')
-    AND action = 'run'
-    AND at >= CAST($1 AS TEXT)
-    AND TRUE
-  UNION ALL
-  SELECT
-    -id,
-    session_id,
-    at,
-    agent_id,
-    tool_name,
-    tool_use_id,
-    COALESCE(
-      CASE WHEN json_valid(text) THEN json_extract(text, '$.command') ELSE NULL END,
-      text
-    )
-  FROM transcript_parts
-  WHERE
-    NOT tool_use_id IS NULL
-    AND kind = 'tool_use'
-    AND action = 'run'
-    AND COALESCE(at, '') >= CAST($1 AS TEXT)
-    AND NOT EXISTS(
-      SELECT
-        1
-      FROM events
-      WHERE
-        events.tool_use_id = transcript_parts.tool_use_id
-        AND events.session_id = transcript_parts.session_id
+    action = 'run'
+    AND COALESCE(started_at, finished_at, '') >= CAST($1 AS TEXT)
+    AND (
+      id < 0 OR TRUE
     )
 ), suspects AS (
   SELECT
@@ -163,7 +137,7 @@ SELECT
   MIN(at) AS at,
   session_id,
   MIN(tool_name) AS tool_name,
-  MAX(command) AS target,
+  MIN(command) AS target,
   MIN(agent_id) AS agent_id
 FROM worded
 CROSS JOIN rules
@@ -177,40 +151,20 @@ WHERE
   )
 GROUP BY
   session_id,
-  COALESCE(tool_use_id, CAST(id AS TEXT))
+  id
 UNION ALL
 SELECT
-  MIN(at),
+  COALESCE(started_at, finished_at),
   session_id,
-  (
-    ARRAY_AGG(tool_name ORDER BY at ASC)
-  )[1] AS tool_name,
+  tool_name,
   CASE
-    WHEN json_valid((
-      ARRAY_AGG(tool_input ORDER BY at ASC)
-    )[1])
-    THEN COALESCE(
-      json_extract((
-        ARRAY_AGG(tool_input ORDER BY at ASC)
-      )[1], '$.url'),
-      json_extract((
-        ARRAY_AGG(tool_input ORDER BY at ASC)
-      )[1], '$.query')
-    )
-    ELSE (
-      ARRAY_AGG(tool_input ORDER BY at ASC)
-    )[1]
+    WHEN json_valid(tool_input)
+    THEN COALESCE(json_extract(tool_input, '$.url'), json_extract(tool_input, '$.query'))
+    ELSE tool_input
   END,
-  (
-    ARRAY_AGG(agent_id ORDER BY at ASC)
-  )[1] AS agent_id
-FROM events
+  agent_id
+FROM tool_calls
 WHERE
-  event IN ('PreToolUse', 'PostToolUse', 'PostToolUseFailure')
-  AND action = 'fetch'
-  AND at >= CAST($1 AS TEXT)
-GROUP BY
-  session_id,
-  COALESCE(tool_use_id, CAST(id AS TEXT))
+  action = 'fetch' AND COALESCE(started_at, finished_at, '') >= CAST($1 AS TEXT)
 ORDER BY
   at DESC NULLS LAST

@@ -2,54 +2,86 @@
 
 WITH denied AS MATERIALIZED (
   SELECT
-    decision.id,
-    decision.session_id,
-    decision.at,
-    decision.agent_id,
-    decision.tool_name,
-    decision.command,
-    decision.file_path,
-    decision.decision,
-    decision.reason,
-    asked.prompt_id
-  FROM permission_decisions AS decision
-  JOIN events AS asked
-    ON asked.id = decision.id
+    *
+  FROM permission_decisions
   WHERE
-    decision.at >= CAST($1 AS TEXT) AND decision.decision <> 'allowed'
-), retried AS (
+    COALESCE(at, '') >= CAST($1 AS TEXT) AND decision <> 'allowed'
+), ran AS MATERIALIZED (
+  SELECT
+    id,
+    session_id,
+    finished_at AS at,
+    agent_id,
+    tool_name,
+    command,
+    file_path,
+    tool_input,
+    outcome
+  FROM tool_calls
+  WHERE
+    outcome IN ('ok', 'failed')
+    AND session_id IN (
+      SELECT
+        session_id
+      FROM denied
+    )
+), asked AS MATERIALIZED (
+  SELECT
+    session_id,
+    at
+  FROM prompts
+  WHERE
+    session_id IN (
+      SELECT
+        session_id
+      FROM denied
+    )
+), turn AS MATERIALIZED (
   SELECT
     denied.*,
     (
       SELECT
-        COALESCE(
-          MIN(
-            CASE
-              WHEN later.command IS NOT DISTINCT FROM denied.command
-              AND later.file_path IS NOT DISTINCT FROM denied.file_path
-              THEN later.id
-              ELSE NULL
-            END
-          ),
-          MIN(later.id)
-        )
-      FROM events AS later
+        MIN(asked.at)
+      FROM asked
       WHERE
-        later.session_id = denied.session_id
-        AND later.at >= denied.at
-        AND later.id > denied.id
-        AND later.event IN ('PostToolUse', 'PostToolUseFailure')
-        AND later.tool_name = denied.tool_name
-        AND later.agent_id IS NOT DISTINCT FROM denied.agent_id
-        AND (
-          (
-            later.command IS NOT DISTINCT FROM denied.command
-            AND later.file_path IS NOT DISTINCT FROM denied.file_path
-          )
-          OR later.prompt_id = denied.prompt_id
-        )
-    ) AS retry_id
+        asked.session_id = denied.session_id AND asked.at > denied.at
+    ) AS ended_at
   FROM denied
+), retried AS (
+  SELECT
+    turn.*,
+    COALESCE(
+      (
+        SELECT
+          ran.id
+        FROM ran
+        WHERE
+          ran.session_id = turn.session_id
+          AND ran.at >= turn.at
+          AND ran.tool_name = turn.tool_name
+          AND ran.agent_id IS NOT DISTINCT FROM turn.agent_id
+          AND ran.command IS NOT DISTINCT FROM turn.command
+          AND ran.file_path IS NOT DISTINCT FROM turn.file_path
+        ORDER BY
+          ran.at NULLS FIRST
+        LIMIT 1
+      ),
+      (
+        SELECT
+          ran.id
+        FROM ran
+        WHERE
+          ran.session_id = turn.session_id
+          AND ran.at >= turn.at
+          AND ran.tool_name = turn.tool_name
+          AND ran.agent_id IS NOT DISTINCT FROM turn.agent_id
+          AND ran.at < COALESCE(turn.ended_at, '~')
+        ORDER BY
+          ran.at NULLS FIRST
+        LIMIT 1
+      )
+    ) AS retry_id
+  FROM turn
 )
 SELECT
   retried.at,
@@ -58,17 +90,17 @@ SELECT
   COALESCE(retried.command, retried.file_path) AS denied,
   retried.decision,
   retried.reason,
-  later.at AS retried_at,
-  COALESCE(later.command, later.file_path, later.tool_input) AS ran,
+  ran.at AS retried_at,
+  COALESCE(ran.command, ran.file_path, ran.tool_input) AS ran,
   CASE
-    WHEN later.command IS NOT DISTINCT FROM retried.command
-    AND later.file_path IS NOT DISTINCT FROM retried.file_path
+    WHEN ran.command IS NOT DISTINCT FROM retried.command
+    AND ran.file_path IS NOT DISTINCT FROM retried.file_path
     THEN 'the same'
     ELSE 'another'
   END AS call,
-  CASE WHEN later.event = 'PostToolUse' THEN 'ok' ELSE 'failed' END AS outcome
+  ran.outcome
 FROM retried
-JOIN events AS later
-  ON later.id = retried.retry_id
+JOIN ran
+  ON ran.id = retried.retry_id
 ORDER BY
   retried.at DESC NULLS LAST

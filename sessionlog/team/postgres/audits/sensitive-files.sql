@@ -71,31 +71,21 @@ WITH rules AS MATERIALIZED (
     tool_name,
     action,
     agent_id,
-    CASE
-      WHEN json_valid(text)
-      THEN json_extract(text, '$.file_path')
-      WHEN (
-        instr(text, '"file_path":"') <> 0
-      )
-      THEN piece(
-        SUBSTRING(text FROM POSITION('"file_path":"' IN text) + 13),
-        1,
-        POSITION('"' IN SUBSTRING(text FROM POSITION('"file_path":"' IN text) + 13) || '"') - 1
-      )
-    END
-  FROM transcript_parts
+    file_path
+  FROM transcript_parts AS part
   WHERE
-    NOT tool_use_id IS NULL
-    AND kind = 'tool_use'
+    kind = 'tool_result'
+    AND outcome = 'ok'
+    AND NOT file_path IS NULL
     AND COALESCE(at, '') >= CAST($1 AS TEXT)
-    AND action IN ('read', 'edit', 'write')
     AND NOT EXISTS(
       SELECT
         1
       FROM events
       WHERE
-        events.tool_use_id = transcript_parts.tool_use_id
-        AND events.session_id = transcript_parts.session_id
+        events.tool_use_id = part.tool_use_id
+        AND events.session_id = part.session_id
+        AND events.event IN ('PostToolUse', 'PostToolUseFailure')
     )
 )
 SELECT

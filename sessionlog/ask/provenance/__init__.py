@@ -1,0 +1,1 @@
+"""Where a line of a file comes from: recorded edits and git history, put together."""

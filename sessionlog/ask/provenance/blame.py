@@ -1,0 +1,123 @@
+"""Every line of a file with the session, or the commit, that it comes from."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from sessionlog.ask.provenance import align, history, recorded
+from sessionlog.ask.provenance import target as targets
+from sessionlog.ask.provenance.align import NEW
+from sessionlog.ask.provenance.history import Commit, Stored, Version
+from sessionlog.ask.provenance.recorded import Edit
+from sessionlog.ask.provenance.replay import OUTSIDE, Replay
+from sessionlog.ask.provenance.target import Target
+from sessionlog.system.git import GitError
+
+# Versions of the file that are looked at where an agent does not tell what it found.
+_VERSIONS = 5
+
+
+class Line(NamedTuple):
+    """A line, and where it comes from: a recorded edit, else a commit, else nobody knows."""
+
+    number: int
+    text: str
+    edit: Edit | None = None
+    stored: Stored | None = None  # None while it is not committed
+
+    @property
+    def commit(self) -> Commit | None:
+        """The commit that brought the line into the file, whoever wrote it."""
+        return self.stored.commit if self.stored else None
+
+    @property
+    def source(self) -> str:
+        """Where the line comes from: edit, commit, or not recorded."""
+        return "edit" if self.edit else "commit" if self.stored else "not recorded"
+
+
+class Blame(NamedTuple):
+    """A file, line by line."""
+
+    target: Target
+    lines: list[Line]
+    edits: list[Edit]  # all that are recorded of this file, oldest first
+
+
+class Known(NamedTuple):
+    """What git knows of the file."""
+
+    path: str  # what the last commit calls it
+    lines: list[Stored | None]  # for each line of the file
+    versions: list[Version]
+
+
+def of_file(connection: sqlite3.Connection, target: Target, *, indexed: bool) -> Blame:
+    """Where each line of the file comes from."""
+    lines = targets.text_of(target).split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    known = _known(target, lines)
+    edits = recorded.find(connection, targets.names(connection, target, known.path, known.versions), indexed=indexed)
+    origins = _replayed(connection, target, lines, edits, known)
+    found = [
+        Line(number, line, edits[origin] if origin != OUTSIDE else None, at)
+        for number, (line, origin, at) in enumerate(zip(lines, origins, known.lines, strict=True), 1)
+    ]
+    return Blame(target, found, edits)
+
+
+def _known(target: Target, lines: list[str]) -> Known:
+    """What git knows of each line. It is asked about commits only: the working copy is compared with them here."""
+    nothing = Known(target.path, [None] * len(lines), [])
+    repository = target.repository
+    head = target.commit.id if target.commit else repository.commit("HEAD") if repository else None
+    if repository is None or head is None:
+        return nothing
+    try:
+        path = target.path
+        content = repository.blob(head, path)
+        if content is None and target.commit is None:
+            path = history.moved_from(repository, head, path, lines) or path
+            content = repository.blob(head, path)
+        if content is None:
+            return nothing
+        stored = history.blame(repository, head, path)
+        versions = history.versions(repository, head, path)
+    except GitError:
+        return nothing
+    before = targets.Cleaner(target.place.home)(content).split("\n")[: len(stored)]
+    found = align.align(before, lines, align.Keys()) if len(before) == len(stored) else []
+    return Known(path, [None if i == NEW else stored[i] for i in found] or nothing.lines, versions)
+
+
+def _replayed(
+    connection: sqlite3.Connection, target: Target, lines: list[str], edits: list[Edit], known: Known
+) -> list[int]:
+    clean = targets.Cleaner(target.place.home)
+
+    def versions(until: str) -> Iterator[str]:
+        for version in [version for version in known.versions if version.at <= until][:_VERSIONS]:
+            if target.repository and (content := target.repository.blob(version.commit, version.path)):
+                yield clean(content)
+
+    def original(edit: Edit) -> str | None:
+        return recorded.original(connection, edit)
+
+    replay = Replay(edits, original, versions)
+    if target.commit is None:
+        replay.run()
+        return replay.origins_in(lines, target.root)
+    # The commit that changed the file last has what was written until it was first made, if a rebase made it again; if
+    # it was squashed or amended, it has more.
+    seen = [stored.commit for stored in known.lines if stored]
+    last = max(seen, key=lambda commit: commit.committed_at, default=target.commit)
+    best: list[int] = []
+    most = -1
+    for until in sorted({last.authored_at, last.committed_at, target.commit.committed_at}):
+        replay.run(until)
+        if (alike := replay.overlap(lines)) > most:
+            best, most = replay.origins_in(lines, ""), alike
+    return best

@@ -1,0 +1,290 @@
+"""Replays recorded edits onto a file, so that each of its lines is known by the edit that wrote it.
+
+What changes between two recorded edits was done by somebody else: a person, a formatter, a command, git. It is noticed
+where an edit shows what the file was like before, and at the end, where the file is compared with what the edits made.
+"""
+
+from __future__ import annotations
+
+import bisect
+import difflib
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+from sessionlog.ask.provenance import align
+from sessionlog.ask.provenance.align import NEW, Keys, Tokens
+from sessionlog.ask.provenance.recorded import Edit
+from sessionlog.session.edits import Replacement
+
+# The origin of a line that no recorded edit wrote. Other origins are numbers of edits.
+OUTSIDE = -1
+# The origin of a line that was there when an edit came, without anybody having seen who brought it. Only in between.
+_UNSEEN = -2
+
+# Texts and lines that are remembered after they have gone: a checkout or a revert may bring them back.
+_STATES = 8
+_POOL = 50_000
+# Lines around a replacement that are compared with it.
+_CONTEXT = 12
+# Lines before and after a blank one, to one of whose authors it belongs.
+_BESIDE = 5
+# How far apart two equal lines may be to be taken for each other.
+_NEAR = 20
+
+
+class State(NamedTuple):
+    """What a file is like in one working copy, and who wrote each line."""
+
+    text: str
+    origins: list[int]
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines; after the last line break there is one more, empty or not."""
+        return self.text.split("\n")
+
+
+class Replay:
+    """Applies edits one after the other."""
+
+    def __init__(
+        self, edits: list[Edit], original: Callable[[Edit], str | None], stored: Callable[[str], Iterable[str]]
+    ) -> None:
+        """`original` gives the file before an edit; `stored` versions of it from before a time, newest first."""
+        self.edits = edits
+        self.keys = Keys()
+        self.states: dict[str, State] = {}
+        self._original = original
+        self._stored = stored
+        self._remembered: deque[State] = deque(maxlen=_STATES)
+        # Lines that edits removed, in runs; an empty key ends a run.
+        self._pool: list[Tokens] = []
+        self._pool_origins: list[int] = []
+        # For the short lines of each edit, the pairs that they made with those before and after them.
+        self._beside: dict[tuple[int, Tokens], set[tuple[Tokens, Tokens]]] = {}
+        self._next = 0
+
+    def run(self, until: str = "~") -> None:
+        """Apply the edits up to this time that were not applied yet."""
+        while self._next < len(self.edits) and self.edits[self._next].at <= until:
+            self._apply(self._next)
+            self._next += 1
+
+    def origins_in(self, lines: list[str], root: str) -> list[int]:
+        """For each line of the file as it is now, the number of the edit that wrote it, or OUTSIDE."""
+        state = self.states.get(root) or self._nearest(lines)
+        if state is None:
+            return [OUTSIDE] * len(lines)
+        return self._without_strays(lines, self._recognised(state, lines))
+
+    def _without_strays(self, lines: list[str], origins: list[int]) -> list[int]:
+        """Put right the origins of lines that say little, and of which there are several."""
+        keys = [self.keys.tokens(line) for line in lines]
+        found = list(origins)
+        self._doubt(keys, found)
+        sessions = ["" if origin < 0 else self.edits[origin].session_id for origin in found]
+        said = [j for j, key in enumerate(keys) if align.significance([key])]
+        for j in sorted(set(range(len(lines))).difference(said)):  # blank lines and lone brackets
+            at = bisect.bisect(said, j)
+            if sessions[j] not in (sessions[k] for k in said[max(0, at - _BESIDE) : at + _BESIDE]):
+                found[j] = OUTSIDE
+        return found
+
+    def _doubt(self, keys: list[Tokens], found: list[int]) -> None:
+        """Of two lines such as `return None`, an edit wrote the one that stands beside the same lines as then."""
+        same: dict[Tokens, list[tuple[int, set[tuple[Tokens, Tokens]]]]] = {}
+        for j, beside in _beside(keys):
+            same.setdefault(keys[j], []).append((j, beside))
+        for key, places in same.items():
+            for j, beside in places:
+                stood = self._beside.get((found[j], key))
+                if not stood or beside & stood:
+                    continue
+                if any(found[k] != found[j] and there & stood and abs(k - j) <= _NEAR for k, there in places):
+                    found[j] = OUTSIDE
+
+    def overlap(self, lines: list[str]) -> int:
+        """How many lines of a text the replay has come to."""
+        wanted = set(lines)
+        return max((sum(line in wanted for line in set(state.lines)) for state in self.states.values()), default=0)
+
+    def _nearest(self, lines: list[str]) -> State | None:
+        wanted = set(lines)
+        return max(
+            self.states.values(), key=lambda state: sum(line in wanted for line in set(state.lines)), default=None
+        )
+
+    def _apply(self, number: int) -> None:
+        edit = self.edits[number]
+        if edit.change.whole is not None:
+            self._write(number, edit, edit.change.whole)
+            return
+        if edit.change.added:
+            self._add(number, edit.root, edit.change.added)
+            return
+        before = self.states.get(edit.root)
+        known = before is not None and all(_places(before.text, one) for one in edit.change.replacements[:1])
+        if not known:
+            self._catch_up(edit)
+        for replacement in edit.change.replacements:
+            self._replace(number, edit.root, replacement)
+
+    def _write(self, number: int, edit: Edit, content: str) -> None:
+        """A file written whole: what was in it before is not the writer's."""
+        self._catch_up(edit)
+        state = self.states.get(edit.root, State("", [OUTSIDE]))
+        self._set(edit.root, self._rewritten(state, content, number))
+
+    def _add(self, number: int, root: str, lines: str) -> None:
+        state = self.states.get(root, State("", [OUTSIDE]))
+        added = [number] * (lines.count("\n") + 1)
+        self._set(root, State(f"{state.text}\n{lines}", [*state.origins, *added]))
+
+    def _catch_up(self, edit: Edit) -> None:
+        """Take over what happened to the file outside of recorded edits, as far as somebody tells."""
+        state = self.states.get(edit.root)
+        text = self._original(edit)
+        first = edit.change.replacements[0] if edit.change.replacements else None
+        if text is None and first is not None:
+            for other in reversed(self.states.values()):  # what was merged, or where a worktree began
+                if other is not state and _places(other.text, first):
+                    text = other.text
+                    break
+        if text is None:
+            fitting = (one for one in self._stored(edit.at) if first is None or _places(one, first))
+            text = next(iter(fitting), None)
+        if text is None or (state is not None and text == state.text):
+            return
+        lines = text.split("\n")
+        if state is None:
+            state = self._nearest(lines)
+        origins = self._recognised(state, lines) if state else [OUTSIDE] * len(lines)
+        if state:
+            self._remembered.append(state)
+        self._set(edit.root, State(text, origins))
+
+    def _set(self, root: str, state: State) -> None:
+        self.states.pop(root, None)  # the last one to change stands last
+        self.states[root] = state
+
+    def _replace(self, number: int, root: str, replacement: Replacement) -> None:
+        state = self.states.get(root) or State("", [])
+        if not _places(state.text, replacement):
+            state = self._with(state, replacement.old.split("\n"))
+        places = _places(state.text, replacement)
+        text, origins = state.text, list(state.origins)
+        for at in reversed(places):
+            end = at + len(replacement.old)
+            start, stop = _around(text, at, end)
+            first = text.count("\n", 0, start)
+            last = first + text.count("\n", start, stop) + 1
+            new_text = text[start:at] + replacement.new + text[end:stop]
+            origins[first:last] = self._rewritten(
+                State(text[start:stop], origins[first:last]), new_text, number
+            ).origins
+            text = text[:start] + new_text + text[stop:]
+        self._set(root, State(text, origins))
+
+    def _with(self, state: State, wanted: list[str]) -> State:
+        """The file with these lines in it: the edit has found them there, whoever changed them before.
+
+        They stand where most of them are. If they are nowhere, they stand at the end.
+        """
+        lines = state.lines if state.origins else []
+        here, there = [self.keys.tokens(line) for line in lines], [self.keys.tokens(line) for line in wanted]
+        i, j, size = difflib.SequenceMatcher(None, here, there, autojunk=False).find_longest_match()
+        first = last = len(lines)
+        if 2 * size >= len(wanted) and align.significance(there[j : j + size]) >= align.SIGNIFICANT:
+            first, last = (
+                i - _reach(here[:i][::-1], there[:j][::-1]),
+                i + size + _reach(here[i + size :], there[j + size :]),
+            )
+        there_now = State("\n".join(lines[first:last]), state.origins[first:last] or [OUTSIDE])
+        origins = [_UNSEEN if origin == OUTSIDE else origin for origin in self._recognised(there_now, wanted)]
+        return State(
+            "\n".join([*lines[:first], *wanted, *lines[last:]]),
+            [*state.origins[:first], *origins, *state.origins[last:]],
+        )
+
+    def _rewritten(self, state: State, text: str, number: int) -> State:
+        """The state after an edit: lines that were there keep their origin."""
+        lines = text.split("\n")
+        found = align.align(state.lines, lines, self.keys)
+        self._bury(state, found)
+        keys = [self.keys.tokens(line) for line in lines]
+        for j, beside in _beside(keys):
+            if found[j] == NEW:
+                self._beside.setdefault((number, keys[j]), set()).update(beside)
+        return State(text, [number if i == NEW else state.origins[i] for i in found])
+
+    def _bury(self, state: State, found: list[int]) -> None:
+        """Remember the lines that an edit took out."""
+        kept = set(found)
+        for i, line in enumerate(state.lines):
+            if i not in kept and state.origins[i] >= 0:
+                self._pool.append(self.keys.tokens(line))
+                self._pool_origins.append(state.origins[i])
+            elif self._pool and self._pool[-1]:
+                self._pool.append(())
+                self._pool_origins.append(OUTSIDE)
+        del self._pool[:-_POOL], self._pool_origins[:-_POOL]
+
+    def _recognised(self, state: State, lines: list[str]) -> list[int]:
+        """Whose lines these are, given what the file was like the last time it was seen."""
+        found = align.align(state.lines, lines, self.keys)
+        origins = [OUTSIDE if i == NEW else state.origins[i] for i in found]
+        unknown = {j for j, i in enumerate(found) if i == NEW or origins[j] == _UNSEEN}
+        for other in [*self.states.values(), *reversed(self._remembered)]:
+            if unknown and other is not state:
+                there = align.align(other.lines, lines, self.keys)
+                for j in align.significant(unknown, there, lines, self.keys):
+                    origins[j] = other.origins[there[j]]
+                unknown = {j for j in unknown if origins[j] < 0}
+        if unknown and self._pool:
+            news = [self.keys.tokens(line) for line in lines]
+            there = [NEW if j in unknown else 0 for j in range(len(lines))]
+            align.moved(self._pool, [bool(key) for key in self._pool], news, there)
+            for j in unknown:
+                if there[j] != NEW:
+                    origins[j] = self._pool_origins[there[j]]
+        return [max(origin, OUTSIDE) for origin in origins]
+
+
+def _beside(keys: list[Tokens]) -> Iterator[tuple[int, set[tuple[Tokens, Tokens]]]]:
+    """The lines that say little, each with the pairs that it makes with the one before and the one after it."""
+    said = [j for j, key in enumerate(keys) if align.significance([key])]
+    for at, j in enumerate(said):
+        if align.significance([keys[j]]) < align.TELLING:
+            before = keys[said[at - 1]] if at else ()
+            after = keys[said[at + 1]] if at + 1 < len(said) else ()
+            yield j, {(before, keys[j]), (keys[j], after)}
+
+
+def _reach(here: list[Tokens], there: list[Tokens]) -> int:
+    """How many of these lines are in the place of those: up to the last one that both have."""
+    some = here[: len(there) + _CONTEXT]
+    matcher = difflib.SequenceMatcher(None, some, there, autojunk=False)
+    return max((i + size for i, _, size in matcher.get_matching_blocks() if size), default=0)
+
+
+def _around(text: str, start: int, end: int) -> tuple[int, int]:
+    """A piece of text with whole lines before and after it, so that a change can be told from the same lines nearby."""
+    for _ in range(_CONTEXT + 1):
+        start = text.rfind("\n", 0, max(start - 1, 0)) + 1 if start else 0
+        end = text.find("\n", end + 1) if 0 <= end < len(text) else -1
+        end = len(text) if end < 0 else end
+    return start, end
+
+
+def _places(text: str, replacement: Replacement) -> list[int]:
+    """Where a replacement applies; nowhere if that cannot be told for sure."""
+    old = replacement.old
+    if not old:
+        return [0] if not text else []
+    found = []
+    at = text.find(old)
+    while at >= 0:
+        found.append(at)
+        at = text.find(old, at + len(old))
+    return found if replacement.every or len(found) == 1 else []

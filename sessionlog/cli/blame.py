@@ -1,0 +1,130 @@
+"""sessionlog blame."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import click
+from wcwidth import ljust
+
+from sessionlog.archive.place import Place
+from sessionlog.ask.provenance import blame, describe, target
+from sessionlog.ask.provenance import open as provenance
+from sessionlog.ask.provenance.blame import Blame, Line
+from sessionlog.ask.provenance.describe import Describer
+from sessionlog.cli.common import file_place, json_option, print_json_lists, project_option
+from sessionlog.cli.main import example
+from sessionlog.cli.terminal import page
+from sessionlog.errors import SessionlogError
+from sessionlog.text import plain
+from sessionlog.times import moment
+
+NOT_RECORDED = "not recorded"
+# Widths of the columns: session or commit, who, what was asked.
+NAME, WHO, ASKED = 8, 18, 32
+
+
+@example(
+    "sessionlog blame src/cart.py",
+    "sessionlog blame src/cart.py -L 10,20",
+    "sessionlog blame src/cart.py --rev HEAD~3",
+    "sessionlog blame src/cart.py --json | jq '.lines[] | select(.source == \"edit\")'",
+)
+@click.command()
+@click.argument("file", type=click.Path())
+@click.option("-L", "ranges", metavar="FROM,TO", multiple=True, help="Only these lines: 10,20 or 10,+5 or 10.")
+@click.option("--rev", metavar="REV", help="The file as it is in this commit, instead of the working copy.")
+@click.option("--porcelain", is_flag=True, help="Print what `git blame --line-porcelain` prints, and the session.")
+@project_option
+@json_option
+def command(
+    file: str, ranges: tuple[str, ...], rev: str | None, porcelain: bool, project: str | None, as_json: bool
+) -> None:
+    """Show which session, or which commit, each line of FILE comes from.
+
+    Lines keep their origin when they are moved, indented or formatted. A line that no recorded edit wrote has the
+    commit that brought it; a line that was not committed either is "not recorded".
+    """
+    place = file_place(file, project)
+    with provenance.archive(place) as (connection, indexed):
+        found = blame.of_file(connection, target.locate(place, file, rev), indexed=indexed)
+        lines = chosen(found.lines, ranges)
+        describer = Describer(connection)
+        if as_json:
+            print_json_lists(_head(found, place), lines=(describe.as_json(line, describer) for line in lines))
+        elif porcelain:
+            for line in lines:
+                click.echo("\n".join(_porcelain(found, line, describer)))
+        else:
+            page(_listed(lines, describer))
+
+
+def chosen(lines: list[Line], ranges: tuple[str, ...]) -> list[Line]:
+    """The lines that -L means; all of them without it."""
+    if not ranges:
+        return lines
+    wanted: set[int] = set()
+    for given in ranges:
+        match = re.fullmatch(r"(\d{1,9})(?:,(\+?)(\d{1,9}))?", given)
+        if not match:
+            raise SessionlogError(f"-L {given}: write it as 10,20 or 10,+5 or 10.")
+        first = int(match[1])
+        last = first if not match[3] else first + int(match[3]) - 1 if match[2] else int(match[3])
+        if not 1 <= first <= last or first > len(lines):
+            raise SessionlogError(f"-L {given}: the file has {plain.counted(len(lines), 'line')}.")
+        wanted.update(range(first, min(last, len(lines)) + 1))
+    return [line for line in lines if line.number in wanted]
+
+
+def _head(found: Blame, place: Place) -> dict[str, Any]:
+    commit = found.target.commit
+    return {"file": found.target.path, "revision": commit.id if commit else None, "project": place.project}
+
+
+def _listed(lines: list[Line], describe: Describer) -> Iterator[str]:
+    digits = len(str(lines[-1].number)) if lines else 1
+    for line in lines:
+        name, who, at, asked, colour = columns(line, describe)
+        head = f"{name:{NAME}} {ljust(who, WHO)} {at:10} {ljust(asked, ASKED)}"
+        yield f"{click.style(head, fg=colour)} {line.number:>{digits}}) {plain.safe(line.text)}"
+
+
+def columns(line: Line, describe: Describer) -> tuple[str, str, str, str, str | None]:
+    """Who wrote a line: the session or commit, the agent or author, the day, the prompt or summary, a colour."""
+    if line.edit:
+        told = describe(line.edit)
+        who = plain.one_line(told.model.removeprefix("claude-") or told.client, WHO)
+        asked = plain.one_line(told.prompt.text if told.prompt else line.edit.name, ASKED)
+        name = plain.safe(line.edit.session_id)[:NAME]
+        return name, who, plain.local_time(line.edit.at, "%Y-%m-%d"), asked, "magenta"
+    if line.commit:
+        commit = line.commit
+        day = plain.local_time(commit.authored_at, "%Y-%m-%d")
+        return commit.id[:NAME], plain.one_line(commit.author, WHO), day, plain.one_line(commit.summary, ASKED), "cyan"
+    return "-" * NAME, NOT_RECORDED, "", "", "yellow"
+
+
+def _porcelain(found: Blame, line: Line, describe: Describer) -> Iterator[str]:
+    commit = line.commit
+    number = line.stored.number if line.stored else line.number
+    yield f"{commit.id if commit else '0' * 40} {number} {line.number} 1"
+    author = commit.author if commit else "Not Committed Yet"
+    yield f"author {plain.one_line(author)}"
+    yield f"author-mail <{plain.one_line(commit.email if commit else 'not.committed.yet')}>"
+    yield f"author-time {int(moment(commit.authored_at).timestamp()) if commit else 0}"
+    yield "author-tz +0000"
+    yield f"summary {plain.one_line(commit.summary if commit else found.target.path)}"
+    yield f"source {line.source}"
+    if line.edit:
+        told = describe(line.edit)
+        yield f"session {plain.safe(line.edit.session_id)}"
+        yield f"event {line.edit.name}"
+        yield f"event-time {line.edit.at}"
+        yield f"agent {plain.one_line(told.client)}"
+        yield f"model {plain.one_line(told.model)}"
+        if told.prompt:
+            yield f"prompt {told.prompt.name} {plain.one_line(told.prompt.text)}"
+    yield f"filename {plain.safe(line.stored.path if line.stored else found.target.path)}"
+    yield f"\t{plain.safe(line.text)}"

@@ -1,0 +1,135 @@
+"""What `prune` removed, and how it stays out: of a pruned session, nothing up to a moment comes in again.
+
+A file that was archived before is known by its bytes: what lies behind them is new. A copy of it, an older version, an
+export or another archive is known by its session, and there the time of each line or event decides.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from sessionlog.agents.claude_code import transcript_files, transcript_lines
+from sessionlog.fastlib import encode_json, parse_json, utc_text
+
+# What stands where a tool's output was: a payload is still rebuilt, and Claude Code still resumes the session.
+MARKER = "[pruned]"
+MARKER_JSON = f'"{MARKER}"'
+
+
+class Limit(NamedTuple):
+    """Of a session, everything up to the first moment was pruned, and the output of tools up to the second."""
+
+    until: str
+    output_until: str
+
+
+Limits = Mapping[str, Limit]  # by session
+
+
+def read(connection: sqlite3.Connection) -> dict[str, Limit]:
+    """All that is remembered in an archive."""
+    cursor = connection.cursor()
+    cursor.row_factory = None
+    rows = cursor.execute("SELECT session_id, ifnull(until, ''), ifnull(output_until, '') FROM pruned_sessions")
+    return {session_id: Limit(*moments) for session_id, *moments in rows}
+
+
+def remember(connection: sqlite3.Connection, session_id: str, only_output: bool) -> None:
+    """From now on, what there is of a session stays out, or the output of its tools."""
+    column = "output_until" if only_output else "until"
+    connection.execute(
+        f"INSERT INTO pruned_sessions (session_id, {column}, pruned_at) "
+        "SELECT session_id, max(last_at, ifnull((SELECT max(at) FROM transcript_parts AS part "
+        "WHERE part.session_id = sessions.session_id), '')), strftime('%Y-%m-%dT%H:%M:%fZ') "
+        "FROM sessions WHERE session_id = ? ON CONFLICT (session_id) DO UPDATE SET "
+        f"{column} = max(ifnull({column}, ''), excluded.{column}), pruned_at = excluded.pruned_at",
+        (session_id,),
+    )
+
+
+def is_out(limit: Limit | None, at: str | None) -> bool:
+    """Whether something of that time is to stay out. What has no time is as old as the rest."""
+    return limit is not None and limit.until != "" and (at is None or at <= limit.until)
+
+
+def is_silenced(limit: Limit | None, at: str | None) -> bool:
+    """Whether the output of a tool of that time is to stay out."""
+    return limit is not None and limit.output_until != "" and (at is None or at <= limit.output_until)
+
+
+def kept_lines(lines: list[bytes], kind: str, session_id: str, limits: Limits) -> list[bytes]:
+    """The lines of a file without what was pruned; a line that stays out is left empty, to keep the count."""
+    if kind == transcript_files.HISTORY:
+        return [b"" if _is_out_of_history(line, limits) else line for line in lines]
+    limit = limits.get(session_id)
+    if limit is None:
+        return lines
+    kept, at = [], None
+    for line in lines:  # one without a time belongs to the one before it
+        at = transcript_lines.time_of(parsed(line).get("timestamp")) or at
+        kept.append(b"" if is_out(limit, at) else without_output(line) if is_silenced(limit, at) else line)
+    return kept
+
+
+def _is_out_of_history(line: bytes, limits: Limits) -> bool:
+    entry = parsed(line)
+    stamp = entry.get("timestamp")
+    at = utc_text(stamp) if type(stamp) is int and 0 <= stamp < 4e12 else None
+    return is_out(limits.get(str(entry.get("sessionId"))), at)
+
+
+def without_output(line: bytes) -> bytes:
+    """A line of a transcript without the results of tools in it."""
+    if b"tool_result" not in line and b"toolUseResult" not in line:
+        return line
+    entry = parsed(line)
+    message = entry.get("message")
+    content = message.get("content") if isinstance(message, dict) else None
+    blocks = content if isinstance(content, list) else []
+    results = [block for block in blocks if isinstance(block, dict) and block.get("type") == "tool_result"]
+    if not results and "toolUseResult" not in entry:
+        return line
+    for block in results:
+        block["content"] = MARKER
+    if "toolUseResult" in entry:
+        entry["toolUseResult"] = MARKER
+    return str(encode_json(entry)).encode("utf-8", "replace")
+
+
+def parsed(line: bytes) -> dict[str, Any]:
+    """The JSON object of a line; empty if it is none."""
+    try:
+        entry = parse_json(line.decode("utf-8", "replace")) if line else {}
+    except ValueError:
+        return {}
+    return entry if isinstance(entry, dict) else {}
+
+
+_SESSION, _KIND, _AT, _TEXT = map(transcript_lines.COLUMNS.index, ("session_id", "kind", "at", "text"))
+_USAGE_SESSION, _USAGE_AT = 2, 6
+
+
+def keep_out(reader: transcript_lines.Reader, limits: Limits) -> None:
+    """Take out of what was read what belongs to a pruned session: the file of another session may hold lines of it."""
+    rows = [row for row in reader.rows if not is_out(limits.get(row[_SESSION]), row[_AT])]
+    reader.rows = [
+        (*row[:_TEXT], MARKER, *row[_TEXT + 1 :])
+        if row[_KIND] == "tool_result" and row[_TEXT] and is_silenced(limits.get(row[_SESSION]), row[_AT])
+        else row
+        for row in rows
+    ]
+    reader.usage = {
+        key: usage
+        for key, usage in reader.usage.items()
+        if not is_out(limits.get(usage[_USAGE_SESSION]), usage[_USAGE_AT])
+    }
+    reader.facts = {
+        session_id: facts
+        for session_id, facts in reader.facts.items()
+        if not is_out(limits.get(session_id), facts.get("last_at"))
+    }
+    for session_id, facts in reader.facts.items():
+        if session_id in limits and "first_at" in facts:
+            facts["first_at"] = max(facts["first_at"], limits[session_id].until)
