@@ -26,6 +26,7 @@ FOLDERS = ("rejected", "following")
 _HOME = (
     "browse.token",
     "config.json",
+    "config.json.sessionlog-backup",
     "prices.json",
     "pulled.json",
     "redact.key",
