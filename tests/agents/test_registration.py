@@ -73,7 +73,7 @@ def test_what_others_wrote_stays_to_the_byte(agent: str) -> None:
         "SessionEnd",
         *(name for name in other_agents.settings(agent).EVENTS if name != "SessionEnd"),
     ]
-    backups = list(path.parent.glob("*.sessionlog-backup-*"))
+    backups = list(path.parent.glob("*.sessionlog-backup"))
     assert [backup.read_bytes() for backup in backups] == [THEIRS.encode()]
     run("uninstall", "--yes")
     assert path.read_bytes() == THEIRS.encode()
