@@ -76,6 +76,8 @@ _CHANGES = """
     ORDER BY edits DESC, path.path
 """
 
+_PATHS = "SELECT path FROM paths WHERE instr(lower(path), lower(?)) ORDER BY length(path) LIMIT ?"
+
 ACTIVITY = ("sessions", "prompts", "tools", "failures", "files")
 USAGE = ("answers", "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "unpriced_tokens")
 
@@ -260,6 +262,11 @@ def by_file(counted: Counted, limit: int) -> list[Row]:
         for row in connection.execute(_CHANGES, {"limit": limit})
     ]
     return sorted(found, key=lambda row: (-row["edits"], row["path"]))[:limit]
+
+
+def changed_paths(connection: sqlite3.Connection, text: str, limit: int) -> list[str]:
+    """Files that were changed and have this text in their path, the shortest paths first."""
+    return [row["path"] for row in connection.execute(_PATHS, (text, limit))]
 
 
 def _quantile(steps: dict[int, int], share: float, slowest: int) -> float:
