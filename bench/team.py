@@ -34,7 +34,14 @@ from sessionlog.team.choices import Choice
 from sessionlog.team.shipment import Shipment
 from tests.helpers import postgres
 
-SETTINGS = ("fsync=on", "synchronous_commit=on", "full_page_writes=on", "shared_buffers=2GB", "max_wal_size=8GB")
+SETTINGS = (
+    "fsync=on",
+    "synchronous_commit=on",
+    "full_page_writes=on",
+    "shared_buffers=2GB",
+    "max_wal_size=8GB",
+    "default_toast_compression=lz4",
+)
 # Everywhere, common, rare, a name, a phrase, two Chinese characters that are common and that are rare.
 SEARCHES = ("self", "configuration", "hypertextual", "add_argument", '"connection refused"', "数据", "磁带")
 NEEDLE = "Only one event says hypertextual, and 磁带 too."
