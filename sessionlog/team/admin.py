@@ -74,10 +74,12 @@ def reader(connection: Connection, role: str, team: str | None, revoke: bool = F
 
 def hold(connection: Connection, developer: str, archive: int | None, release: bool) -> int:
     """Put archives of a developer on legal hold, or release them; returns how many."""
-    done: Any = connection.execute(
-        "UPDATE archives SET hold = %s WHERE developer = %s AND (%s::int IS NULL OR archive = %s)",
-        (not release, developer, archive, archive),
-    )
+    with connection.transaction():
+        done: Any = connection.execute(
+            "UPDATE archives SET hold = %s WHERE developer = %s AND (%s::int IS NULL OR archive = %s)",
+            (not release, developer, archive, archive),
+        )
+        connection.execute("SELECT publish_holds()")
     return int(done.rowcount)
 
 
