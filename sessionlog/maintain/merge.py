@@ -101,7 +101,8 @@ def _merge(place: Place, source: str) -> Summary:
         sessions = [row[0] for row in connection.execute("SELECT session_id FROM other.sessions").fetchall()]
         batches.in_turns(connection, _steps(connection, sessions, summary))
         connection.execute("DETACH other")
-        prices.apply(connection, prices.load(place.home))
+        connection.execute("UPDATE archive SET prices = NULL")
+        prices.apply(connection, place.home)
     sidecar.forget(place, [".digest"])  # which sees what is new, and answers that were known may have grown
     return +summary
 
@@ -170,7 +171,7 @@ def _steps(connection: sqlite3.Connection, sessions: list[str], summary: Summary
         summary["events"] += append.add(connection, _ADD_EVENT, {"id": event_id, "newest": newest})
         yield
     yield from _transcript_steps(connection, summary)
-    for row in connection.execute("SELECT * FROM other.model_answers").fetchall():
+    for row in connection.execute(f"SELECT {store.ANSWER} FROM other.model_answers").fetchall():
         connection.execute(store.ADD_USAGE, row)
         yield
     connection.execute("INSERT OR IGNORE INTO main.subagent_facts SELECT * FROM other.subagent_facts")

@@ -79,6 +79,11 @@ def dollars(number: float) -> str:
     return f"${number:,.2f}"
 
 
+def cost(number: float | None, unpriced_tokens: int | None = 0) -> str:
+    """$1.20, or $1.20+ if answers without a known price have a part in it; nothing if no price is known."""
+    return "" if number is None else f"{dollars(number)}{'+' if unpriced_tokens else ''}"
+
+
 def counted(number: int, noun: str) -> str:
     """1 prompt, 2 prompts."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
