@@ -18,9 +18,10 @@ from typing import Any
 import pytest
 import yaml
 
+from sessionlog.archive import append, read, time_limit
 from sessionlog.archive import place as projects
-from sessionlog.archive import read, time_limit
 from sessionlog.ask import audit
+from sessionlog.errors import SessionlogError
 from sessionlog.transcripts import importer
 from sessionlog.web import metadata
 from tests.cli.test_cli import printed, run
@@ -432,12 +433,10 @@ def test_the_list_tells_how_many_there_are(place: projects.Place) -> None:
 def test_a_count_that_takes_long_is_given_up(place: projects.Place, monkeypatch: pytest.MonkeyPatch) -> None:
     store(place, *(bash(f"rm -rf build{number}") for number in range(200)))
     monkeypatch.setattr(time_limit, "STEPS", 10)
-    assert audit.counts([place], patience=-1)["dangerous-commands"] is None
-    assert audit.counts([place], patience=60)["dangerous-commands"] == 200
-
-
-def test_the_list_needs_no_archive(project: Path) -> None:
-    assert "dangerous-commands" in printed("audit")
+    assert audit.counts([place], patience=-1)["dangerous-commands"] == audit.Count(0, False)
+    assert audit.counts([place], patience=60)["dangerous-commands"] == audit.Count(200, True)
+    told = [str(audit.Count(*count)) for count in ((0, True), (1200, True), (100, False), (0, False))]
+    assert told == ["0", "1,200", "100+", "?"]
 
 
 @pytest.mark.parametrize(("arguments", "code"), [(["bypassed"], 0), (["dangerous-commands"], 1), ([], 1)])
@@ -542,3 +541,16 @@ def test_an_audit_is_added_by_adding_a_file(
         assert "long-prompts" in metadata.for_databases(["any"])["databases"]["any"]["queries"]
     finally:
         audit.audits.cache_clear()
+
+
+def test_nothing_recorded_is_no_all_clear(place: projects.Place, home: Path) -> None:
+    for arguments in ([], ["bypassed"], ["--fail-if-any"], ["bypassed", "--fail-if-any"], ["--json"]):
+        with pytest.raises(SessionlogError):
+            printed("audit", *arguments)
+    command = [sys.executable, "-m", "sessionlog", "audit"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, "dangerous-commands" in done.stdout, ": 0" in done.stdout) == (1, True, False)
+    assert "nothing has been recorded" in done.stderr
+    append.open_for_writing(place).close()  # an archive without a session
+    with pytest.raises(SessionlogError):
+        printed("audit", "--fail-if-any")

@@ -41,10 +41,9 @@ def worked(place: Place) -> Place:
         for number, model in enumerate(["claude-opus-5-5", HOSTILE, "a", "b", "c", "d", "e"]):
             at = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(now / 1000 - 86_400 * number))
             connection.execute(
-                "INSERT INTO model_answers VALUES (?, '', 's1', NULL, 0, ?, ?, 10, 1000000, 0, 0, 0, 0, 0)",
-                (f"m{number}", model, at),
+                "INSERT INTO model_answers VALUES (?, '', 's1', NULL, 0, ?, ?, 10, 1000000, 0, 0, 0, 0, 0, NULL, NULL, ?)",
+                (f"m{number}", model, at, 20.00004 if model == "claude-opus-5-5" else None),
             )
-        connection.execute("INSERT INTO model_prices VALUES ('claude-opus-5-5', 4, 20, 0, 0, 0, '2026-11-16')")
         connection.commit()
     store(projects.place("/srv/other"), event("UserPromptSubmit", "o1", prompt="x"), bash("ls", "o1"), start_ms=now)
     return place
@@ -93,10 +92,21 @@ def test_the_dashboard(worked: Place, serve: Serve, visit: Open) -> None:
     file = page.get_by_role("region", name="Most edited files").get_by_role("link").filter(has_text="src/cart.py")
     assert "/-/files?path=%2F" in str(file.get_attribute("href"))
 
+    # Home says the same cost, and that some models have no price; what each project cost; the busiest day.
+    expect(page.locator(".totals")).to_contain_text("$20.00+")
+    shares = page.get_by_role("region", name="Cost by project").locator("tbody tr")
+    expect(shares.first).to_contain_text(re.compile(r"shop.*\$20\.00\+\s*100%", re.DOTALL))
+    expect(shares).to_have_count(2)
+    expect(page.locator(".totals > div", has_text="From cache").locator("dd")).to_have_text("0%")
+    assert page.locator(".totals > div", has_text="Busiest day").get_by_role("link").get_attribute("href")
+    page.goto(address)
+    expect(page.locator(".totals > div", has_text="Cost").locator("dd")).to_have_text("$20.00+")
+    page.goto(f"{address}-/dashboard")
+
     # A bar leads to the sessions of its day.
     page.locator("svg.chart").first.locator(".bar a").last.click()
     expect(page).to_have_url(re.compile(rf"/-/sessions\?since={date.today()}&until={date.today()}$"))
-    expect(page.locator("tbody tr")).to_have_count(2)
+    expect(page.locator("tr[data-item]")).to_have_count(2)
 
     page.goto(f"{address}-/dashboard?since=all")
     page.locator("select[name=project]").select_option(label="other")

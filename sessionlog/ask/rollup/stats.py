@@ -10,7 +10,7 @@ from typing import Any
 
 from sessionlog.archive.place import Place
 from sessionlog.ask.rollup import open as rollup
-from sessionlog.ask.rollup.build import COST, QUARTER, STEPS
+from sessionlog.ask.rollup.build import QUARTER, STEPS
 
 Row = dict[str, Any]
 
@@ -36,22 +36,23 @@ _ACTIVITY = """
 """
 _FILES = "SELECT {key} AS key, count(DISTINCT path) AS files FROM changes GROUP BY key"
 _ALL_FILES = "SELECT '' AS key, count(*) AS files FROM (SELECT path FROM changes GROUP BY path)"
-_USAGE = f"""
+_USAGE = """
     SELECT
-        {{key}} AS key, count(DISTINCT session) AS token_sessions, sum(answers) AS answers,
+        {key} AS key, count(DISTINCT session) AS token_sessions, sum(answers) AS answers,
         sum(input_tokens) AS input_tokens, sum(output_tokens) AS output_tokens,
         sum(cache_read_tokens) AS cache_read_tokens,
         sum(cache_write_5m_tokens + cache_write_1h_tokens) AS cache_write_tokens,
-        {COST} AS cost_usd,
-        -- Of models without a price: tokens, and never a guess.
-        sum(iif(price.model IS NULL, input_tokens + output_tokens, 0)) AS unpriced_tokens
-    FROM usage LEFT JOIN archive.model_prices AS price ON price.model = usage.model
+        round(sum(cost_usd), 6) AS cost_usd,
+        -- Of answers without a price: tokens, and never a guess.
+        sum(unpriced_tokens) AS unpriced_tokens
+    FROM usage
     GROUP BY key
 """
 _EVER = """
     SELECT
         '' AS key, count(*) AS sessions, sum(prompts) AS prompts, sum(tool_calls) AS tools, sum(edits) AS edits,
-        sum(failures) AS failures, sum(tokens) AS tokens, sum(cost_usd) AS cost_usd
+        sum(failures) AS failures, sum(tokens) AS tokens, sum(cost_usd) AS cost_usd,
+        sum(unpriced_tokens) AS unpriced_tokens
     FROM sessions
 """
 _TOOLS = """
@@ -74,6 +75,8 @@ _CHANGES = """
     ) AS found JOIN paths AS path ON path.number = found.path
     ORDER BY edits DESC, path.path
 """
+
+_PATHS = "SELECT path FROM paths WHERE instr(lower(path), lower(?)) ORDER BY length(path) LIMIT ?"
 
 ACTIVITY = ("sessions", "prompts", "tools", "failures", "files")
 USAGE = ("answers", "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "unpriced_tokens")
@@ -177,7 +180,8 @@ def totals(counted: Counted) -> Row:
 def ever(counted: Counted) -> Row:
     """What a glance at the sessions themselves tells, without their parts."""
     row = _gathered(counted, _EVER)[""]
-    return {name: row.get(name, 0) for name in ("sessions", "prompts", "tools", "edits", "failures", "tokens")} | {
+    names = ("sessions", "prompts", "tools", "edits", "failures", "tokens", "unpriced_tokens")
+    return {name: row.get(name, 0) for name in names} | {
         "cost_usd": row.get("cost_usd"),
         "last_at": max((at for _, connection in counted.connections for at in _last_at(connection)), default=None),
     }
@@ -258,6 +262,11 @@ def by_file(counted: Counted, limit: int) -> list[Row]:
         for row in connection.execute(_CHANGES, {"limit": limit})
     ]
     return sorted(found, key=lambda row: (-row["edits"], row["path"]))[:limit]
+
+
+def changed_paths(connection: sqlite3.Connection, text: str, limit: int) -> list[str]:
+    """Files that were changed and have this text in their path, the shortest paths first."""
+    return [row["path"] for row in connection.execute(_PATHS, (text, limit))]
 
 
 def _quantile(steps: dict[int, int], share: float, slowest: int) -> float:
