@@ -30,7 +30,7 @@ _ADD_EVENT = append.insertion(
     source=", other.events AS new",
 )
 
-# Events of the past have come in after later ones: what a session says of its end, and the like, is told by time again.
+# Events of the past have come in after later ones: the end of a session, and the like, is computed again by time.
 _FIRST, _LAST = "ORDER BY at, id LIMIT 1", "ORDER BY at DESC, id DESC LIMIT 1"
 _OF_SESSION = "FROM main.events WHERE session_id = :session_id AND"
 _START = "event = 'SessionStart' AND json_valid(extra)"

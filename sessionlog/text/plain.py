@@ -26,7 +26,7 @@ def one_line(text: str, width: int = 100) -> str:
 
 
 def local_time(at: str, form: str = "%Y-%m-%d %H:%M") -> str:
-    """A time of the archive (UTC) on this machine's clock; whatever else stands in its place, as inert text."""
+    """A time of the archive (UTC) on this machine's clock; any other text, made harmless."""
     try:
         return moment(at).astimezone().strftime(form)
     except (ValueError, OverflowError):
