@@ -76,6 +76,13 @@ def path(call: Call) -> str:
     return path_of_input(call.input)
 
 
+def purpose(call: Call) -> str:
+    """What a command is for, in the model's words; other calls say it as their argument."""
+    inputs = call.input if isinstance(call.input, dict) else {}
+    about = inputs.get("description")
+    return about if isinstance(about, str) and isinstance(inputs.get("command"), str) else ""
+
+
 def exit_code(call: Call) -> str | None:
     """The code of a command that failed; only the first line of its error has it."""
     first = call.error.partition("\n")[0]

@@ -29,7 +29,7 @@ BEGIN
         EXECUTE format('CREATE POLICY own_rows ON %I FOR SELECT TO sessionlog_developer USING (developer = session_user)', name);
         EXECUTE format('CREATE POLICY all_rows ON %I FOR SELECT TO sessionlog_auditor USING (true)', name);
     END LOOP;
-    FOREACH name IN ARRAY ARRAY['version', 'model_prices', 'retentions', 'session_projects'] LOOP
+    FOREACH name IN ARRAY ARRAY['version', 'retentions', 'session_projects'] LOOP
         EXECUTE format('GRANT SELECT ON %I TO sessionlog_developer, sessionlog_reader, sessionlog_auditor', name);
     END LOOP;
     -- What a developer adds. Events come through store_events().

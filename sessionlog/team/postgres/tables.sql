@@ -177,6 +177,9 @@ CREATE TABLE model_answers (
     "cache_write_5m_tokens" bigint NOT NULL,
     "cache_write_1h_tokens" bigint NOT NULL,
     "web_searches" bigint NOT NULL,
+    "speed" text COLLATE "C",
+    "inference_geo" text COLLATE "C",
+    "cost_usd" double precision,
     PRIMARY KEY (session_id, message_id, request_id),
     FOREIGN KEY (session_id, archive) REFERENCES sessions (session_id, archive)
 );
