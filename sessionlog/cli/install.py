@@ -10,7 +10,7 @@ import click
 from sessionlog.cli.dialogue import confirm, note
 from sessionlog.cli.main import example
 from sessionlog.errors import SessionlogError
-from sessionlog.install import commands, settings_files
+from sessionlog.install import commands, mcp_server, settings_files
 from sessionlog.text import plain
 
 
@@ -19,6 +19,7 @@ from sessionlog.text import plain
     "sessionlog install --dry-run",
     "sessionlog install --scope local --events core --yes",
     "sessionlog install --supervisor 'sessionlog review'",
+    "sessionlog install --mcp",
 )
 @click.command("install")
 @click.option(
@@ -40,6 +41,9 @@ from sessionlog.text import plain
     help="Register a supervisor too: COMMAND decides whether Claude may stop, or ask you (see `sessionlog supervise`). "
     "Without this option, one that is registered stays as it is.",
 )
+@click.option(
+    "--mcp", is_flag=True, help="Register the MCP server, through which agents ask the archive, and no hooks."
+)
 @click.option("--client-version", metavar="X.Y.Z", help="The version of Claude Code; asked from `claude` otherwise.")
 @click.option("--diff", is_flag=True, help="Show the change as a diff before asking.")
 @click.option("--dry-run", is_flag=True, help="Show the diff and write nothing.")
@@ -48,6 +52,7 @@ def command(
     scope: str,
     events: str | None,
     supervisor: str | None,
+    mcp: bool,
     client_version: str | None,
     diff: bool,
     dry_run: bool,
@@ -60,6 +65,9 @@ def command(
     """
     commands.refuse_cache()
     cwd = Path.cwd()
+    if mcp:
+        _install_server(scope, cwd, dry_run, yes)
+        return
     path = settings_files.settings_file(scope, cwd)
     version = commands.parse_version(client_version) if client_version else commands.client_version()
     if client_version and version is None:
@@ -102,6 +110,22 @@ def command(
     click.echo("New sessions are recorded from now on, running ones too; no restart is needed.")
     click.echo("  sessionlog sessions    see what was recorded")
     click.echo("  sessionlog import      bring in the sessions that Claude Code still has on disk")
+
+
+def _install_server(scope: str, cwd: Path, dry_run: bool, yes: bool) -> None:
+    path = mcp_server.server_file(scope, cwd)
+    change = mcp_server.plan_install(path, scope)
+    show(change)
+    if not change.needed:
+        click.echo(f"A server called {mcp_server.NAME} is registered in {path}.")
+        return
+    if dry_run:
+        click.echo("Dry run: nothing was written.")
+        return
+    confirm(f"Write {path}?", yes)
+    settings_files.apply(change)
+    click.secho(f"Installed in {path}.", fg="green")
+    click.echo("New sessions can ask the archive; /mcp in Claude Code lists the tools.")
 
 
 def show(change: settings_files.Change) -> None:

@@ -30,6 +30,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "hook-command": ("hook_command", "Print the shell command to register as a Claude Code hook."),
     "install": ("install", "Register the hooks in the settings of Claude Code."),
     "import": ("import_", "Archive Claude Code's transcripts, before it deletes them."),
+    "mcp": ("mcp", "Serve the archive to agents over MCP; they can only read."),
     "merge": ("merge", "Take in other archives: of a moved project, another machine, a backup."),
     "path": ("path", "Print where the archive of this project is."),
     "pick": ("pick", "Choose a session from a full-screen list: search, look, show, resume, export."),

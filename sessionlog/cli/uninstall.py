@@ -11,7 +11,7 @@ from sessionlog.cli.dialogue import confirm, note
 from sessionlog.cli.install import show
 from sessionlog.cli.main import example
 from sessionlog.errors import SessionlogError
-from sessionlog.install import settings_files
+from sessionlog.install import mcp_server, settings_files
 from sessionlog.maintain import purge as maintain
 from sessionlog.text import plain
 
@@ -22,7 +22,7 @@ from sessionlog.text import plain
 @click.option("--dry-run", is_flag=True, help="Show what would change and write nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def command(purge: bool, dry_run: bool, yes: bool) -> None:
-    """Take sessionlog's hooks out of the settings files: the user's, this project's and its local one.
+    """Take sessionlog's hooks and its MCP server out of the settings files of the user and of this project.
 
     The files become what they were before `sessionlog install`, with all that was changed in them since. What was
     recorded stays, unless you add --purge.
@@ -30,9 +30,11 @@ def command(purge: bool, dry_run: bool, yes: bool) -> None:
     cwd = Path.cwd()
     changes: list[settings_files.Change] = []
     problems: list[str] = []
-    for path in settings_files.all_settings_files(cwd):
+    plans = [(path, settings_files.plan_uninstall) for path in settings_files.all_settings_files(cwd)]
+    plans += [(path, mcp_server.plan_uninstall) for path in mcp_server.all_server_files(cwd)]
+    for path, plan in plans:
         try:
-            change = settings_files.plan_uninstall(path)
+            change = plan(path)
         except SessionlogError as error:  # a broken file in one place keeps nobody from uninstalling in another
             problems.append(str(error))
             continue
