@@ -135,6 +135,11 @@ def note_upgrade(connection: sqlite3.Connection, version: int) -> None:
         _add_note(connection, "upgrade", events, format_1_until=last)
 
 
+def note(connection: sqlite3.Connection, command: str, events: int, **fields: Any) -> None:
+    """Add a note about events that this archive never had: those that were not pulled."""
+    _add_note(connection, command, events, **fields)
+
+
 def rechain_notes(connection: sqlite3.Connection, first: int) -> None:
     """Compute the hashes of the notes again, from this one on: `redact` has removed a secret from it."""
     row = connection.execute("SELECT hash FROM chain_notes WHERE id < ? ORDER BY id DESC LIMIT 1", (first,)).fetchone()

@@ -26,9 +26,12 @@ FOLDERS = ("rejected", "following")
 _HOME = (
     "browse.token",
     "config.json",
+    "config.json.sessionlog-backup",
     "prices.json",
+    "pulled.json",
     "redact.key",
     "registered.json",
+    "ship.json",
     "remembered.json",
     "unreported",
     *FOLDERS,

@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 from sessionlog import config
-from sessionlog.archive import append, files, readonly, spool, unreported, whose
+from sessionlog.archive import append, files, pulled, readonly, spool, unreported, whose
 from sessionlog.archive import place as projects
 from sessionlog.archive.place import Place
 from sessionlog.errors import SessionlogError
@@ -123,6 +123,8 @@ def notices(place: Place) -> list[str]:
         found.append(f"{place.home}/config.json: {problem}")
     if failed := unreported.read(place.home):
         found.append(f"{unreported.summary(failed)}; `sessionlog doctor` says what to do")
+    if owner := pulled.owner(place):
+        found.append(f"{place.name}: {owner}")
     for path in files.damaged(place.db):
         found.append(
             f"the archive was damaged and set aside as {path}; "

@@ -11,11 +11,20 @@ from sessionlog.cli.main import example
 # Command name -> (module, one line for the list of commands), as in cli/main.py.
 COMMANDS: dict[str, tuple[str, str]] = {
     "add": ("team_admin", "Let a developer ship, as a member of a team."),
+    "audit": ("team_read", "Run an audit over the sessions of everybody."),
     "hold": ("team_admin", "Put archives on legal hold, or release them."),
     "init": ("team_admin", "Make the team archive in a PostgreSQL database, or print the SQL."),
+    "pull": ("team_read", "Bring sessions back as ordinary archives."),
     "reader": ("team_admin", "Let somebody read a team, or everything."),
     "remove": ("team_admin", "Let a developer ship no longer."),
+    "resume": ("team_read", "Take over a session: write its transcript to where `claude --resume` finds it."),
     "retain": ("team_admin", "Remove what is older than a time, except what is on hold."),
+    "search": ("team_read", "Search the sessions of everybody."),
+    "sessions": ("team_read", "List sessions, with whose they are."),
+    "show": ("team_read", "Show one session of anybody."),
+    "sql": ("team_read", "Ask in SQL; nothing can be changed."),
+    "stats": ("team_read", "Count by team, developer, project, model or day."),
+    "verify": ("team_read", "Check hashes there, and compare this machine with what was shipped."),
 }
 
 
@@ -41,6 +50,8 @@ class TeamGroup(click.Group):
     "sessionlog team init --service sessionlog",
     "sessionlog team add ann --team payments",
     "sessionlog team reader cat --team payments",
+    "sessionlog team audit dangerous-commands --since 7d",
+    "sessionlog team resume f0b8",
 )
 @click.group(cls=TeamGroup)
 def command() -> None:

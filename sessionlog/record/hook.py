@@ -9,7 +9,7 @@ What an ordinary event does not need is imported where used.
 from sessionlog.archive import append
 from sessionlog.archive import place as projects
 from sessionlog.archive.event import DENYING, normalise
-from sessionlog.fastlib import getenv, os, parse_json
+from sessionlog.fastlib import getenv, os, parse_json, utc_text
 from sessionlog.redact.rules import Rules
 
 TYPE_CHECKING = False
@@ -92,6 +92,14 @@ def record(data: bytes, event: str | None, via: str, client: str = "") -> tuple[
             return 0, ""  # noise
         envelope, variable, lock_wait = translated
     place = projects.place(projects.of_environment(working_directory(payload), _enter, variable))
+    if b'"record"' in rules.config:
+        from sessionlog.archive import choices
+
+        chosen = choices.Choices(rules.config, projects.user_home())
+        if chosen.leaves_out(place.project, payload, utc_text(at_ms)):
+            return 0, ""
+        if not chosen.tool_output:
+            choices.silence(payload)
     session_id = None if client else getenv("CLAUDE_CODE_SESSION_ID") or None
     message = _store(place, (at_ms, via, event, session_id, payload, envelope), lock_wait)
     name = payload.get("hook_event_name") or event

@@ -60,6 +60,7 @@ class Rules:
         self.allow: frozenset[str] = frozenset()
         self.own: list[Detector] = []
         self.problems: list[str] = []
+        self.config = b""  # what stands in config.json, for those who read other sections
         self.key: bytes | None = None  # of the fingerprints; read on first need
         # What a person named, to be gone for good: found also where redaction is off, and in numbers.
         self.named: tuple[Any, ...] = ()
@@ -76,6 +77,7 @@ class Rules:
         if problem:
             self.problems.append(problem)
             return
+        self.config = content
         chosen = config.Redaction(content)
         self.enabled = chosen.enabled
         named = [value for value in chosen.allow if self._is_named(value)] if self.named else ()

@@ -80,11 +80,8 @@ def ship(
 def status(connection: Connection, place: Place, choice: Choice, host: str) -> Status:
     """How far it came, without sending anything."""
     with closing(read.connect(place)) as archive:
-        found = connection.execute(
-            "SELECT archive, hold FROM archives WHERE developer = session_user AND uuid = %s AND host = %s",
-            (_identity(archive, choice), host),
-        ).fetchone()
-        number, hold = found or (None, False)
+        number = _number(connection, archive, choice, host)
+        hold = bool(server.one(connection, "SELECT hold FROM archives WHERE archive = %s", [number]))
         last, at = _cursor(connection, number) if number is not None else (0, None)
         waiting = archive.execute("SELECT count(*) AS n FROM events WHERE id > ?", (last,)).fetchone()["n"]
         total = archive.execute("SELECT count(*) AS n FROM events").fetchone()["n"]
@@ -93,20 +90,17 @@ def status(connection: Connection, place: Place, choice: Choice, host: str) -> S
 
 def register(connection: Connection, archive: sqlite3.Connection, choice: Choice, host: str) -> int:
     """The number of this archive; it gets one with its first shipment."""
-    project, created_at = archive.execute("SELECT project, created_at FROM archive").fetchone().values()
-    identity = _identity(archive, choice)
-    with connection.transaction():
+    number = _number(connection, archive, choice, host)
+    if number is None:
+        project, created_at = archive.execute("SELECT project, created_at FROM archive").fetchone().values()
         connection.execute(
             "INSERT INTO archives (uuid, host, project, created_at, content) VALUES (%s, %s, %s, %s, %s) "
-            "ON CONFLICT DO NOTHING",
-            (identity, host, project, created_at, choice.content),
+            "ON CONFLICT DO NOTHING",  # another shipper, at the same moment
+            (_identity(archive, choice), host, project, created_at, choice.content),
         )
-        number: int = server.one(
-            connection,
-            "SELECT archive FROM archives WHERE developer = session_user AND uuid = %s AND host = %s",
-            (identity, host),
-        )
-        connection.execute("UPDATE archives SET content = %s WHERE archive = %s", (choice.content, number))
+        number = _number(connection, archive, choice, host)
+    assert number is not None  # noqa: S101 (it is there now)
+    connection.execute("UPDATE archives SET content = %s WHERE archive = %s", (choice.content, number))
     return number
 
 
@@ -130,6 +124,26 @@ def check(connection: Connection, archive: sqlite3.Connection, number: int) -> N
                 "`sessionlog team verify` names all differences. `sessionlog ship --as-copy` ships a copy as an "
                 "archive of its own"
             )
+
+
+def differences(connection: Connection, place: Place, choice: Choice, host: str) -> list[str]:
+    """Which events of an archive are not those that were shipped."""
+    found = []
+    with closing(read.connect(place)) as archive:
+        number = _number(connection, archive, choice, host)
+        if number is None:
+            return []
+        pruned = take_out.removed_ranges(archive)
+        here = {row["id"]: row["hash"] for row in archive.execute("SELECT id, hash FROM events")}
+        query = "SELECT id, session_id, hash FROM events WHERE archive = %s ORDER BY id"
+        for event_id, session_id, shipped in connection.execute(query, (number,)):
+            local = event_id - server.base(number)
+            if local not in here:
+                if not any(first <= local <= last for first, last in pruned):
+                    found.append(f"session {session_id}: event {local} was shipped, and is gone without a note")
+            elif here[local] != shipped:
+                found.append(f"session {session_id}: event {local} was shipped with another hash")
+    return found
 
 
 def _ship_events(shipment: Shipment, progress: Progress, batch: int) -> int:
@@ -184,6 +198,15 @@ def _identity(archive: sqlite3.Connection, choice: Choice) -> uuid.UUID:
     """Made of what never changes in an archive. A copy has the same one; the server tells copies apart by the host."""
     project, created_at = archive.execute("SELECT project, created_at FROM archive").fetchone().values()
     return uuid.uuid5(_NAMESPACE, f"{created_at}\n{project}\n{choice.copy}")
+
+
+def _number(connection: Connection, archive: sqlite3.Connection, choice: Choice, host: str) -> int | None:
+    number: int | None = server.one(
+        connection,
+        "SELECT archive FROM archives WHERE developer = session_user AND uuid = %s AND host = %s",
+        (_identity(archive, choice), host),
+    )
+    return number
 
 
 def _cursor(connection: Connection, number: int) -> tuple[int, Any]:

@@ -1,14 +1,13 @@
 """Words for the search of the team archive, cut at home: the same ones that the local index has.
 
-PostgreSQL gets a set of words for each event, without positions: words, their parts, snake_case names as a whole,
-each character and each pair of characters of Chinese, Japanese and Korean, and filters as `#tool_bash`. So two
+PostgreSQL gets a set of words for each event, without positions: words, their parts, each
+character and each pair of characters of Chinese, Japanese and Korean, and filters as `#tool_bash`. So two
 characters are found by an index. Phrases are found by their words, and checked against the text afterwards.
 """
 
 from __future__ import annotations
 
 import itertools
-import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
@@ -20,14 +19,12 @@ LONGEST = 100
 # PostgreSQL takes 1 MB of words for a row. Of an output with more, the first ones are found.
 MOST_BYTES = 900_000
 
-_SNAKE = re.compile(r"[^\W_]+(?:_+[^\W_]+)+")
-
 
 def of_document(document: Document) -> str:
     """The words of what can be found of an event or a message, separated by blanks."""
     found: dict[str, None] = {_filter(tag): None for tag in document.tags}
     size = 0
-    for text in document.fields.values():
+    for text in _texts(document):
         for word in _words(text):
             if word not in found:
                 size += len(word.encode()) + 1
@@ -51,8 +48,14 @@ def question(groups: Sequence[Sequence[query.Term]], tags: Iterable[query.Term])
 
 def holds(document: Document, groups: Sequence[Sequence[query.Term]]) -> bool:
     """Whether the words of a document answer a question: phrases in their order, as in the local index."""
-    fields = [_tokens(query.segment(text)) for text in document.fields.values() if text]
+    fields = [_tokens(query.segment(text)) for text in _texts(document) if text]
     return all(any(_has(fields, term) for term in group) != group[0].negated for group in groups)
+
+
+def _texts(document: Document) -> list[str]:
+    """All that can be found: also a tool by its name."""
+    tools = [tag.removeprefix("tool ") for tag in document.tags if tag.startswith("tool ")]
+    return [*document.fields.values(), *tools]
 
 
 def _has(fields: list[list[str]], term: query.Term) -> bool:
@@ -76,9 +79,6 @@ def _term(term: query.Term) -> str:
         star = bool(term.prefix and not _is_cjk(words[-1]))
         wanted = [_quoted(word, star and word == words[-1]) for word in dict.fromkeys((*pairs, *single))]
         readings.append(" & ".join(wanted))
-    snake = _plain(term.text)
-    if _SNAKE.fullmatch(snake) and not term.prefix:
-        return _quoted(snake)
     return " | ".join(f"({reading})" for reading in readings)
 
 
@@ -98,10 +98,8 @@ def _readings(term: query.Term) -> list[list[str]]:
 def _words(text: str) -> Iterable[str]:
     words = _tokens(query.segment(text))
     yield from words
-    if not text.isascii():
-        for run in query.CJK_RUN.findall(_plain(text)):
-            yield from (a + b for a, b in itertools.pairwise(run))
-    yield from (word[:LONGEST] for word in _SNAKE.findall(_plain(text)))
+    if not text.isascii():  # also across blanks and punctuation, as in the local index
+        yield from (a + b for a, b in itertools.pairwise(words) if _is_cjk(a) and _is_cjk(b))
 
 
 def _tokens(text: str) -> list[str]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any, BinaryIO, NamedTuple
 
-    from sessionlog.transcripts.pruned import Limits
+    from sessionlog.transcripts.pruned import Limits, Unrecorded
 else:
     from typing import NamedTuple
 
@@ -66,6 +66,7 @@ class Span(NamedTuple):
     is_piece: bool = False  # of a line that is too long
     client: str = "claude-code"
     limits: "Limits | None" = None  # what was pruned and stays out
+    unrecorded: "Unrecorded | None" = None  # what the user chose not to record
 
 
 class Unreadable(SessionlogError):
@@ -104,6 +105,7 @@ def spans(
     only: "frozenset[str] | None" = None,
     to_the_end: bool = False,
     limits: "Limits | None" = None,
+    unrecorded: "Unrecorded | None" = None,
 ) -> "Iterator[Span]":
     """Cut a file from `offset` to `size` into chunks; a last line that is not whole is left for another time.
 
@@ -121,7 +123,7 @@ def spans(
                 elif end <= offset and to_the_end:
                     end = size
             if end > offset:
-                yield Span(*head, offset, end - offset, only, is_piece, source.client, limits or None)
+                yield Span(*head, offset, end - offset, only, is_piece, source.client, limits or None, unrecorded)
             if end <= offset or end >= size:
                 break
             offset = end
@@ -194,6 +196,9 @@ def digest(span: Span, rules: "Rules | None") -> Digest:
         lines = stored.split(b"\n")
         if span.only is not None:
             lines = _only_of_projects(lines, span.only)
+            stored = b"\n".join(lines)
+        if span.unrecorded:
+            lines = pruned.recorded_lines(lines, span.unrecorded)
             stored = b"\n".join(lines)
         if span.limits:
             kept = pruned.kept_lines(lines, span.kind, span.session_id, span.limits)

@@ -48,6 +48,7 @@ class Plan:
         self.renew = renew
         self.only: frozenset[str] | None = None
         self.limits: pruned.Limits = {}
+        self.unrecorded: pruned.Unrecorded | None = None
 
     @property
     def start(self) -> int:
@@ -66,7 +67,8 @@ class Plan:
         if self.known is not None and not self.renew and self.source.session_id in limits:
             # What lies behind the archived bytes is new, whatever its time.
             limits = {key: limit for key, limit in limits.items() if key != self.source.session_id}
-        yield from chunks.spans(self.source, self.start, self.status.st_size, self.only, abandoned, limits)
+        size = self.status.st_size
+        yield from chunks.spans(self.source, self.start, size, self.only, abandoned, limits, self.unrecorded)
 
 
 class Summary:
@@ -153,7 +155,8 @@ def _plans(
                 plans = [plan] if plan else []
             for plan in plans:
                 plan.limits = targets.limits(plan.place)
-                if _stays_out(plan, targets):
+                plan.unrecorded = targets.unrecorded
+                if targets.leaves_out(plan.source, plan.place) or _stays_out(plan, targets):
                     summary.left_out += 1
                 else:
                     yield plan

@@ -73,6 +73,24 @@ def kept_lines(lines: list[bytes], kind: str, session_id: str, limits: Limits) -
     return kept
 
 
+class Unrecorded(NamedTuple):
+    """What the user chose not to record: what happened in a pause, and the output of tools."""
+
+    pauses: tuple[tuple[str, str], ...]
+    tool_output: bool  # whether it is recorded
+
+
+def recorded_lines(lines: list[bytes], chosen: Unrecorded) -> list[bytes]:
+    """The lines of a file without what is not recorded; such a line is left empty, to keep the count."""
+    kept, at = [], ""
+    for line in lines:  # one without a time belongs to the one before it
+        if chosen.pauses:
+            at = transcript_lines.time_of(parsed(line).get("timestamp")) or at
+        is_paused = any(begin <= at < end for begin, end in chosen.pauses)
+        kept.append(b"" if is_paused else line if chosen.tool_output else without_output(line))
+    return kept
+
+
 def _is_out_of_history(line: bytes, limits: Limits) -> bool:
     entry = parsed(line)
     stamp = entry.get("timestamp")

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from sessionlog.agents import transcripts
 from sessionlog.agents.claude_code import transcript_files
+from sessionlog.archive import choices, read, readonly, whose
 from sessionlog.archive import place as projects
-from sessionlog.archive import read, readonly, whose
 from sessionlog.archive.place import Place
 from sessionlog.system.files import open_regular
 from sessionlog.transcripts import chunks, pruned, store
@@ -28,6 +28,7 @@ class Targets:
         self._known: dict[str, dict[str, tuple[Place, store.Known]]] = {}
         self._by_name: dict[tuple[str, str], store.Known] = {}
         self._limits: dict[str, pruned.Limits] = {}
+        self._choices = choices.load(projects.home_folder(), projects.user_home())
         for place in [only] if only else read.all_places():
             transcripts, self._limits[place.db] = _known(place)
             for known in transcripts:
@@ -66,6 +67,19 @@ class Targets:
     def limits(self, place: Place) -> pruned.Limits:
         """What was pruned in an archive, and stays out."""
         return self._limits.get(place.db, {})
+
+    @property
+    def unrecorded(self) -> pruned.Unrecorded | None:
+        """What is not recorded of the sessions that are; None if everything is."""
+        chosen = self._choices
+        if not chosen.pauses and chosen.tool_output:
+            return None
+        return pruned.Unrecorded(tuple((begin, end) for begin, end in chosen.pauses), chosen.tool_output)
+
+    def leaves_out(self, source: transcript_files.Source, place: Place) -> bool:
+        """Whether the user chose not to record a file: its project is excluded, or it is the output of a tool."""
+        is_output = source.kind == transcript_files.TOOL_RESULT and not self._choices.tool_output
+        return is_output or self._choices.excludes(place.project)
 
     def place_for(self, source: transcript_files.Source) -> Place:
         """The archive for a file: that of its session, by where its entries say that they were written."""

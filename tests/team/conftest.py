@@ -95,7 +95,7 @@ class Team:
 
     def ask(self, query: str, *parameters: Any, user: str = "owner") -> list[tuple[Any, ...]]:
         with self.connect(user) as connection:
-            cursor = connection.execute(query, parameters)
+            cursor = connection.execute(query, parameters or None)
             return cursor.fetchall() if cursor.description else []
 
     def drop(self) -> None:

@@ -22,6 +22,9 @@ PIECE = 1 << 20
 # The entry that says where a session was moved to is short.
 LONGEST_ENTRY = 1 << 20
 
+# A longer name of a project's folder is cut, and a hash of the path follows.
+LONGEST_FOLDER = 200
+
 
 class Source:
     """One file: its kind, its session and agent as far as the path tells, and the folder of its project."""
@@ -180,6 +183,23 @@ def _rfind(view: "mmap", needle: bytes) -> int:
             return start + found
         end = start
     return -1
+
+
+def folder_name(project: str) -> str:
+    """The name of the folder in which Claude Code keeps the transcripts of a project."""
+    name = "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in project)
+    if len(name) <= LONGEST_FOLDER:
+        return name
+    units = project.encode("utf-16-le", "surrogatepass")
+    number = 0
+    for at in range(0, len(units), 2):
+        number = (number * 31 + int.from_bytes(units[at : at + 2], "little")) & 0xFFFFFFFF
+    number = min(number, 2**32 - number)  # the absolute value of a signed 32-bit number
+    digits = ""
+    while number:
+        number, digit = divmod(number, 36)
+        digits = "0123456789abcdefghijklmnopqrstuvwxyz"[digit] + digits
+    return f"{name[:LONGEST_FOLDER]}-{digits or '0'}"
 
 
 def decoded_folder(source: Source) -> str:

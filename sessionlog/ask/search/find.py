@@ -126,7 +126,7 @@ def matcher(
             return None
         if row["tool_use_id"]:
             calls.add((row["session_id"], row["tool_use_id"]))
-        return Hit(place, row, is_message, *_snippet(document, pattern), index.key(row["at"], row["id"]))
+        return Hit(place, row, is_message, *snippet(document, pattern), index.key(row["at"], row["id"]))
 
     return hit
 
@@ -227,7 +227,7 @@ def _hits(
             calls.add(call)
         document = _document(index.whole(row, lines) if is_message else row, is_message)
         if document:
-            yield Hit(place, row, is_message, *_snippet(document, pattern), key)
+            yield Hit(place, row, is_message, *snippet(document, pattern), key)
 
 
 def _document(row: Row, is_message: bool) -> index.Document | None:
@@ -250,7 +250,7 @@ def _has_tag(document: index.Document, tag: words.Term) -> bool:
     return any(own == tag.text or (tag.prefix and own.startswith(tag.text)) for own in document.tags)
 
 
-def _is_file(row: Row, pattern: str) -> bool:
+def is_file(row: Row, pattern: str) -> bool:
     """Whether the file of a hit matches: `cart.py` anywhere, `src/*.py` at the end, `/home/*` as a whole."""
     path = row.get("file_path")
     return isinstance(path, str) and (fnmatchcase(path, pattern) or fnmatchcase(path, f"*/{pattern}"))
@@ -261,7 +261,7 @@ def outside_index(archive: sqlite3.Connection, filters: Filters) -> Callable[[Ro
     branches: dict[str, bool] = {}
 
     def is_wanted(row: Row) -> bool:
-        if filters.file and not _is_file(row, filters.file):
+        if filters.file and not is_file(row, filters.file):
             return False
         session_id = row["session_id"]
         if filters.branch and session_id not in branches:
@@ -281,7 +281,7 @@ def _was_on_branch(archive: sqlite3.Connection, session_id: str, branch: str) ->
     return False
 
 
-def _snippet(document: index.Document, pattern: re.Pattern[str] | None) -> tuple[str, str, list[tuple[int, int]]]:
+def snippet(document: index.Document, pattern: re.Pattern[str] | None) -> tuple[str, str, list[tuple[int, int]]]:
     """The field that holds the words, a piece of it around them, and where they are in the piece."""
     for field, text in document.fields.items():
         match = pattern.search(text) if pattern and text else None

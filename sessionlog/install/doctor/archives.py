@@ -7,15 +7,28 @@ import shlex
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, suppress
+from datetime import datetime
 
-from sessionlog.archive import append, counters, files, migrate, read, readonly, schema_check, spool, unreported
+from sessionlog import times
+from sessionlog.archive import (
+    append,
+    choices,
+    counters,
+    files,
+    migrate,
+    read,
+    readonly,
+    schema_check,
+    spool,
+    unreported,
+)
 from sessionlog.archive import place as projects
 from sessionlog.archive.place import Place
 from sessionlog.install.doctor.result import Result, short
 from sessionlog.redact import remembered
 from sessionlog.redact.rules import Rules
 from sessionlog.system.files import open_own
-from sessionlog.text.plain import counted, size
+from sessionlog.text.plain import counted, local_time, one_line, size
 
 # A look at every page of a bigger archive takes seconds.
 QUICK = 200_000_000
@@ -106,6 +119,23 @@ def redaction() -> Iterator[Result]:
     if memory["values"] or memory["patterns"]:
         text = f"{counted(len(memory['values']), 'value')} and {counted(len(memory['patterns']), 'pattern')} stay out"
         yield Result("redaction", "ok", text, "`sessionlog redact --remembered` lists them, --forget NAME lifts one.")
+
+
+def recording() -> Iterator[Result]:
+    """What the user chose not to record."""
+    chosen = choices.load(projects.home_folder(), projects.user_home())
+    for problem in chosen.problems:
+        yield Result("choices", "problem", f"config.json: {problem}", "Correct it: until then it has no effect.")
+    now = times.archive_text(datetime.now().astimezone())
+    if chosen.is_paused(now):
+        until = max(end for begin, end in chosen.pauses if begin <= now < end)
+        text = f"nothing is recorded until {local_time(until)}"
+        yield Result("choices", "note", text, "`sessionlog pause --off` records again.")
+    if chosen.exclude:
+        text = f"{counted(len(chosen.exclude), 'pattern')} excluded: {', '.join(map(one_line, chosen.exclude[:5]))}"
+        yield Result("choices", "ok", text, "`sessionlog exclude` lists them.")
+    if not chosen.tool_output:
+        yield Result("choices", "ok", "the output of tools is not recorded", "It is turned off in config.json.")
 
 
 def pruned() -> Iterator[Result]:

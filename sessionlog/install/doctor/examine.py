@@ -28,6 +28,7 @@ def examine(cwd: Path, *, full: bool = False) -> Iterator[Result]:
         ("spool", archives.waiting),
         ("permissions", privacy.permissions),
         ("merge", privacy.left_behind),
+        ("choices", archives.recording),
         ("redaction", archives.redaction),
         ("prune", archives.pruned),
         ("transcripts", partial(transcripts.retention, cwd)),

@@ -13,7 +13,7 @@ FROM sessions JOIN archives ON archives.archive = sessions.archive;
 -- The tables whose rows belong to a developer.
 CREATE FUNCTION owned_tables() RETURNS text[] LANGUAGE sql IMMUTABLE AS $$
     SELECT ARRAY[
-        'developers', 'archives', 'shipments', 'session_heads', 'take_outs', 'documents', 'sessions', 'events',
+        'developers', 'archives', 'shipments', 'session_heads', 'take_outs', 'cut_sessions', 'documents', 'sessions', 'events',
         'transcripts', 'transcript_chunks', 'transcript_parts', 'model_answers', 'session_facts', 'subagent_facts',
         'chain_notes', 'chain_changes'
     ] $$;
@@ -223,6 +223,13 @@ DECLARE
     dropped bigint := 0;
 BEGIN
     SELECT count(*) INTO total FROM events JOIN archives USING (archive) WHERE NOT hold AND at < first;
+    INSERT INTO cut_sessions AS known (developer, archive, session_id, event_id, hash)
+    SELECT DISTINCT ON (session_id) events.developer, archive, session_id, events.id & ((1::bigint << 40) - 1), events.hash
+    FROM events JOIN archives USING (archive) JOIN sessions USING (session_id, archive)
+    WHERE NOT hold AND events.at < first AND sessions.last_at >= first AND events.hash IS NOT NULL
+    ORDER BY session_id, events.id DESC
+    ON CONFLICT (session_id) DO UPDATE SET event_id = excluded.event_id, hash = excluded.hash
+        WHERE known.event_id < excluded.event_id;
     FOR partition IN
         SELECT child.relname::text AS name, parent.relname::text AS parent, right(child.relname::text, 7) AS month
         FROM pg_inherits JOIN pg_class AS child ON child.oid = inhrelid JOIN pg_class AS parent ON parent.oid = inhparent
@@ -249,6 +256,7 @@ BEGIN
     DELETE FROM model_answers WHERE session_id = ANY (old_sessions);
     DELETE FROM session_facts WHERE session_id = ANY (old_sessions);
     DELETE FROM subagent_facts WHERE session_id = ANY (old_sessions);
+    DELETE FROM cut_sessions WHERE session_id = ANY (old_sessions);
     DELETE FROM session_heads WHERE session_id = ANY (old_sessions);
     DELETE FROM sessions WHERE session_id = ANY (old_sessions);
     INSERT INTO retentions (before, events, sessions) VALUES (first, total, cardinality(old_sessions));

@@ -82,6 +82,15 @@ CREATE TABLE take_outs (
 );
 CREATE INDEX ON take_outs (archive);
 
+-- Sessions whose beginning `team retain` removed: the last event that went, from which the rest continues.
+CREATE TABLE cut_sessions (
+    developer text COLLATE "C" NOT NULL,
+    archive int NOT NULL REFERENCES archives,
+    session_id text COLLATE "C" PRIMARY KEY,
+    event_id bigint NOT NULL,
+    hash text NOT NULL
+);
+
 -- What `team retain` removed.
 CREATE TABLE retentions (at timestamptz NOT NULL DEFAULT now(), before text NOT NULL, events bigint NOT NULL, sessions bigint NOT NULL);
 

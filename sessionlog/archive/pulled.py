@@ -1,0 +1,27 @@
+"""Whose sessions a folder of pulled archives holds: `pulled.json`, which `sessionlog team pull` writes beside them."""
+
+from __future__ import annotations
+
+import json
+import os
+
+from sessionlog.archive.place import Place
+from sessionlog.system.files import read_regular
+
+FILE = "pulled.json"
+LONGEST = 1 << 20
+
+
+def read_all(folder: str) -> dict[str, str]:
+    """What is written there, by the names of the archives' files."""
+    try:
+        found = json.loads(read_regular(f"{folder}/{FILE}", LONGEST))
+    except (OSError, ValueError):
+        return {}
+    return {str(name): str(text) for name, text in found.items()} if isinstance(found, dict) else {}
+
+
+def owner(place: Place) -> str:
+    """Whose sessions an archive holds, if it was pulled."""
+    folder, name = os.path.split(place.db)
+    return read_all(folder).get(name, "")
