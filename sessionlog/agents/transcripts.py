@@ -26,7 +26,10 @@ def find(paths: "Iterable[str]" = ()) -> "Iterator[Source]":
     """All transcripts in these files and folders, else all that the agents here have."""
     paths = list(paths)
     if paths:
-        yield from transcript_files.find(paths, classify)
+        for path in paths:
+            # Whoever names a file means it, whatever it is called.
+            named = None if os.path.isdir(path) else named_file(os.path.realpath(path))
+            yield from [named] if named else transcript_files.find([path], classify)
         return
     yield from transcript_files.find()
     for client, agent in _agents():
@@ -54,17 +57,32 @@ def classify(path: str) -> "Source | None":
     return transcript_files.classify_own(path)
 
 
+def named_file(path: str) -> "Source | None":
+    """What a file is whose name does not tell; None if its name does, or if it is no transcript."""
+    if classify(path) is not None or transcript_files.why_no_transcript(path) is not None:
+        return None
+    return transcript_files.named_by_lines(path, os.path.dirname(path))
+
+
+def why_no_transcript(path: str) -> "tuple[int, str] | None":
+    """Why a file is no transcript of any agent: the number of a line, and what is wrong with it. None if it is one."""
+    source = classify(path)
+    if source is not None and not is_to_be_parsed(source):
+        return None
+    return transcript_files.why_no_transcript(path)
+
+
+def is_to_be_parsed(source: "Source") -> bool:
+    """Whether the name of a file does not tell enough to know that it is a transcript."""
+    return source.client == registry.CLAUDE_CODE and source.kind in (transcript_files.MAIN, transcript_files.SUBAGENT)
+
+
 def working_directory(source: "Source") -> str | None:
     """Where the session of a transcript worked."""
     if source.client != registry.CLAUDE_CODE:
         found: str | None = registry.part(source.client, "transcripts").working_directory(source)
         return found
-    return (
-        transcript_files.relocated_to(source.main_path)
-        or transcript_files.peek(source.main_path)[1]
-        or transcript_files.peek(source.path)[1]
-        or transcript_files.decoded_folder(source)
-    )
+    return transcript_files.working_directory(source)
 
 
 def base(client: str) -> str:

@@ -26,6 +26,7 @@ from sessionlog.archive import read
 from sessionlog.archive.place import Place
 from sessionlog.archive.time_limit import TookTooLong, limited
 from sessionlog.errors import SessionlogError
+from sessionlog.text.plain import did_you_mean
 
 Row = dict[str, Any]
 
@@ -77,7 +78,9 @@ def find(name: str) -> Audit:
     """The audit of that name."""
     known = audits()
     if name not in known:
-        raise SessionlogError(f"there is no audit {name!r}; there are: {', '.join(sorted(known))}")
+        raise SessionlogError(
+            f"there is no audit {name!r}{did_you_mean(name, known)}\nThere are: {', '.join(sorted(known))}."
+        )
     return known[name]
 
 

@@ -128,7 +128,7 @@ def messages_on(connection: sqlite3.Connection, path: str) -> list[Row]:
     """The calls on a file that only transcripts know, newest first. The search index must be attached."""
     if not query.tokens(path):
         return []
-    expression = f"input : ({query.quoted(path)}) AND {_CHANGING} AND {_ONLY_CALLS}"
+    expression = f"{{path input}} : ({query.quoted(path)}) AND {_CHANGING} AND {_ONLY_CALLS}"
     lines = Lines(connection)
     return [row for row in _messages(connection, expression, MOST_MESSAGES) if _path_of(row, lines) == path]
 

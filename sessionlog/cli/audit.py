@@ -11,6 +11,7 @@ import click
 from sessionlog.ask import audit
 from sessionlog.cli import table, terminal
 from sessionlog.cli.common import places, project_options, since_option
+from sessionlog.cli.completion import audit_names
 from sessionlog.cli.main import example
 from sessionlog.cli.rows import form_options, print_rows
 from sessionlog.text import plain
@@ -29,7 +30,7 @@ NARROWEST = 4
     "sessionlog audit bypassed --since 24h --fail-if-any",
 )
 @click.command()
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=audit_names)
 @since_option
 @project_options
 @form_options("json", "csv")

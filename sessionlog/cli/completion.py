@@ -11,7 +11,9 @@ from itertools import islice
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
-from sessionlog.archive import lookup, read
+from sessionlog.archive import describe, lookup, read
+from sessionlog.ask import audit
+from sessionlog.ask.rollup import sessions, stats
 from sessionlog.cli.main import cli, example
 from sessionlog.errors import SessionlogError
 from sessionlog.text import plain
@@ -46,6 +48,29 @@ def session_ids(ctx: click.Context, param: click.Parameter, incomplete: str) -> 
             with closing(read.connect(place)) as connection:
                 found += islice(_beginning_with(incomplete, connection), OFFERED)
     return found
+
+
+def audit_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The audits."""
+    found = audit.audits().values()
+    return [CompletionItem(one.name, help=one.title) for one in found if one.name.startswith(incomplete)]
+
+
+def table_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The tables and views of an archive."""
+    return [CompletionItem(name) for name in describe.tables() if name.startswith(incomplete)]
+
+
+def recorded_values(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The tools, branches, models or agents that occur in the archives."""
+    with suppress(OSError, sqlite3.Error, SessionlogError):
+        found = read.all_places() if ctx.params.get("everywhere") else [read.place_of(ctx.params.get("project"))]
+        with stats.Counted(found) as counted:
+            sources = [sessions.Source(place.name, connection) for place, connection in counted.connections]
+            values = sessions.choices(sources).get(param.name or "", [])
+        # What a shell would not take literally is never put on a command line.
+        return [CompletionItem(one) for one in values if one.startswith(incomplete) and re.fullmatch(r"[\w./-]+", one)]
+    return []
 
 
 def _beginning_with(incomplete: str, connection: sqlite3.Connection) -> Iterator[CompletionItem]:

@@ -46,6 +46,8 @@ def command(paths: tuple[str, ...], since: str | None, dry_run: bool, quiet: boo
 
         exports = [path for path in map(os.path.abspath, paths) if jsonl_import.is_export(path)]
         others = [path for path in map(os.path.abspath, paths) if path not in exports]
+        for path in others:  # before anything is written
+            importer.refuse(path)
         summary = importer.Summary()
         for path in exports:
             jsonl_import.run(path, summary, dry_run)

@@ -9,6 +9,7 @@ import click
 from sessionlog.archive import lookup
 from sessionlog.archive.place import Place
 from sessionlog.cli.common import When, places, project_options
+from sessionlog.cli.completion import session_ids
 from sessionlog.cli.dialogue import confirm, note
 from sessionlog.cli.main import example
 from sessionlog.maintain import prune, prune_memory
@@ -26,7 +27,14 @@ SHOWN = 20
 @click.command("prune")
 @click.option("--older-than", metavar="TIME", type=When(), help="Sessions that ended before: 90d, 12w, a date.")
 @click.option("--keep", metavar="N", type=click.IntRange(min=0), help="All but the newest N sessions of a project.")
-@click.option("--session", "sessions", metavar="ID", multiple=True, help="This session; may be repeated.")
+@click.option(
+    "--session",
+    "sessions",
+    metavar="ID",
+    multiple=True,
+    shell_complete=session_ids,
+    help="This session; may be repeated.",
+)
 @click.option("--only", type=click.Choice(["tool-output"]), help="Only what the tools printed; the rest stays.")
 @click.option("--remembered", is_flag=True, help="List the pruned sessions that no import brings back.")
 @click.option("--forget", "forgotten", metavar="ID", multiple=True, help="Let this session come back with an import.")

@@ -9,6 +9,7 @@ import click
 
 from sessionlog.archive import lookup, read
 from sessionlog.cli.common import json_option, places, print_json, project_options
+from sessionlog.cli.completion import session_ids
 from sessionlog.cli.dialogue import note
 from sessionlog.cli.main import example
 from sessionlog.errors import SessionlogError
@@ -20,7 +21,7 @@ COLOURS = {"restored": "green", "to be restored": "green", "in the way": "red"}
 
 @example("sessionlog restore f0b8", "sessionlog restore last --dry-run", "sessionlog restore f0b8 --to ./rescued")
 @click.command()
-@click.argument("session")
+@click.argument("session", shell_complete=session_ids)
 @click.option("--to", metavar="DIR", type=click.Path(file_okay=False), help="Write below DIR instead.")
 @click.option("--versions", is_flag=True, help="With --to: every archived version of each file, the fullest first.")
 @click.option("--dry-run", is_flag=True, help="Tell what would be written, and write nothing.")

@@ -2,35 +2,37 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator
 
 import click
 
 from sessionlog.archive import describe
 from sessionlog.cli.common import json_option, print_json
+from sessionlog.cli.completion import table_names
 from sessionlog.cli.main import example
+from sessionlog.cli.terminal import page
 from sessionlog.errors import SessionlogError
+from sessionlog.text.plain import did_you_mean
 
 
 @example("sessionlog schema", "sessionlog schema tool_calls", "sessionlog schema --json | jq -r '.[].name'")
 @click.command()
-@click.argument("table", required=False)
+@click.argument("table", required=False, shell_complete=table_names)
 @json_option
 def command(table: str | None, as_json: bool) -> None:
     """Print the tables, views and columns of an archive with what they mean; of TABLE alone, if given."""
     known = describe.tables()
     if table is not None and table not in known:
-        near = difflib.get_close_matches(table.lower(), known, n=1)
-        hint = f"; did you mean {near[0]}?" if near else f"; there are: {', '.join(sorted(known))}"
-        raise SessionlogError(f"there is no table {table!r}{hint}")
+        raise SessionlogError(
+            f"there is no table {table!r}{did_you_mean(table, known)}\nThere are: {', '.join(sorted(known))}."
+        )
     found = [known[table]] if table else sorted(known.values(), key=lambda one: (one.kind, one.name))
     if as_json:
         print_json([{**one._asdict(), "columns": [column._asdict() for column in one.columns]} for one in found])
     elif table:
         click.echo("\n".join(_lines(found)))
     else:
-        click.echo_via_pager(line + "\n" for line in _lines(found))
+        page(_lines(found))
 
 
 def _lines(tables: Iterable[describe.Table]) -> Iterator[str]:

@@ -15,6 +15,7 @@ import click
 from sessionlog.archive import lookup, read, rebuild
 from sessionlog.archive.place import Place
 from sessionlog.ask.search import find as search
+from sessionlog.ask.search import labels
 from sessionlog.cli import event_line, terminal
 from sessionlog.cli.common import (
     When,
@@ -27,6 +28,7 @@ from sessionlog.cli.common import (
     project_options,
     since_option,
 )
+from sessionlog.cli.completion import recorded_values, session_ids
 from sessionlog.cli.dialogue import progress_bar
 from sessionlog.cli.main import example
 from sessionlog.errors import SessionlogError
@@ -43,13 +45,15 @@ from sessionlog.text import plain
 @click.command(context_settings={"ignore_unknown_options": True})  # a question may begin with -not
 @click.argument("query", nargs=-1, required=True)
 @project_options
-@click.option("--session", metavar="ID", help="In this session; the start of its id is enough.")
-@click.option("--tool", help="Calls of this tool, such as Bash.")
+@click.option(
+    "--session", metavar="ID", shell_complete=session_ids, help="In this session; the start of its id is enough."
+)
+@click.option("--tool", shell_complete=recorded_values, help="Calls of this tool, such as Bash.")
 @click.option("--event", help="Events of this name, such as UserPromptSubmit.")
 @click.option("--file", metavar="GLOB", help="Calls on these files, such as 'src/*.py'.")
 @since_option
 @click.option("--until", type=When(), help="Only what happened before then.")
-@click.option("--branch", help="Sessions on this git branch.")
+@click.option("--branch", shell_complete=recorded_values, help="Sessions on this git branch.")
 @click.option("--agent", metavar="ID|TYPE", help="What this sub-agent, or this type of them, did.")
 @click.option("--role", type=click.Choice(["user", "assistant", "tool", "system"]), help="Who said or did it.")
 @click.option("--failed", is_flag=True, help="Only what failed.")
@@ -82,7 +86,11 @@ def command(
     question = " ".join(query)
     asked = places(project, everywhere)
     found = [place for place in asked if os.path.exists(place.db)]
-    hits = search.merged([_hits(place, question, wanted, best, substring, regex) for place in found], best)
+    if wanted.session:  # says so if there is no such session
+        wanted = wanted._replace(session=lookup.find_session(asked, wanted.session).session["session_id"])
+    hits = search.merged(
+        [_hits(place, question, wanted, best, substring, regex) for place in found], best, limit or None
+    )
     shown = 0
     listed = []
     for hit in itertools.islice(hits, limit or None):
@@ -136,14 +144,14 @@ class _Bar:
 
 def _print(hit: search.Hit, with_project: bool, context: int) -> None:
     row = hit.row
-    kind = row["tool_name"] or (row["kind"] if hit.is_message else row["event"])
+    kind = labels.label(row, hit.is_message)
     project = f"  {plain.safe(os.path.basename(hit.place.project))}" if with_project else ""
     terminal.print_line(
         click.style(plain.safe(row["session_id"][:8]), fg="yellow")
         + click.style(f" {hit.name}", dim=True)
         + f"  {plain.local_time(row['at'] or '')}  "
         + click.style(plain.one_line(kind, 20), fg="cyan")
-        + click.style(f" {hit.field}", dim=True)
+        + click.style(f" {labels.FIELDS[hit.field]}" if labels.FIELDS[hit.field] else "", dim=True)
         + project
     )
     if context and not hit.is_message:

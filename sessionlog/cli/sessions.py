@@ -23,6 +23,7 @@ from sessionlog.cli.common import (
     project_options,
     since_option,
 )
+from sessionlog.cli.completion import recorded_values
 from sessionlog.cli.main import example
 from sessionlog.session import live
 from sessionlog.text import plain
@@ -58,10 +59,10 @@ class Cost(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 @project_options
 @since_option
 @click.option("--until", type=When(), help="Only sessions before then.")
-@click.option("--branch", help="Sessions on this git branch.")
-@click.option("--model", help="Sessions with this model; a part of its name is enough.")
-@click.option("--client", help="Sessions of this agent, such as claude-code.")
-@click.option("--tool", help="Sessions that called this tool, such as Bash.")
+@click.option("--branch", shell_complete=recorded_values, help="Sessions on this git branch.")
+@click.option("--model", shell_complete=recorded_values, help="Sessions with this model; a part of its name is enough.")
+@click.option("--client", shell_complete=recorded_values, help="Sessions of this agent, such as claude-code.")
+@click.option("--tool", shell_complete=recorded_values, help="Sessions that called this tool, such as Bash.")
 @click.option("--file", metavar="GLOB", help="Sessions that changed these files, such as '*.py'.")
 @click.option("--failed", is_flag=True, help="Sessions in which something failed.")
 @click.option("--cost", type=Cost(), metavar="'>N'", help="Sessions that cost more or less: '>1', '<=0.50'.")

@@ -12,6 +12,7 @@ from sessionlog import __version__
 from sessionlog.archive import lookup, read
 from sessionlog.archive.place import Place
 from sessionlog.cli.common import json_option, places, print_json_lists, project_options, to_json
+from sessionlog.cli.completion import session_ids
 from sessionlog.cli.dialogue import progress_bar
 from sessionlog.cli.main import example
 from sessionlog.errors import SessionlogError
@@ -27,7 +28,7 @@ from sessionlog.text import plain
     "sessionlog verify --against heads.jsonl",
 )
 @click.command("verify")
-@click.argument("sessions", nargs=-1, metavar="[SESSION]…")
+@click.argument("sessions", nargs=-1, metavar="[SESSION]…", shell_complete=session_ids)
 @project_options
 @click.option("--notes", is_flag=True, help="Also print what prune and redact changed, and when.")
 @click.option("--heads", is_flag=True, help="Only print the newest hash of each session, to store elsewhere.")

@@ -20,8 +20,6 @@ from sessionlog.transcripts import pruned
 from sessionlog.transcripts.chunks import Skip
 from sessionlog.transcripts.importer import Summary
 
-# How such a file begins.
-MARKER = b'{"sessionlog":{"version":'
 LONGEST_LINE = 64 << 20  # an event, with JSON's escapes
 
 # Bytes that are searched for secrets at once.
@@ -35,9 +33,12 @@ def is_export(path: str) -> bool:
     """Whether the file is one of ours."""
     try:
         with open(open_regular(path), "rb") as file:
-            return file.read(len(MARKER)) == MARKER
-    except OSError:
+            first = next((line for line in iter(lambda: file.readline(LONGEST_LINE), b"") if line.strip()), b"")
+        value = parse_json(first.decode("utf-8", "replace")) if b'"sessionlog"' in first else None
+    except (OSError, ValueError):
         return False
+    about = value.get("sessionlog") if isinstance(value, dict) else None
+    return isinstance(about, dict) and "version" in about
 
 
 def run(path: str, summary: Summary, dry_run: bool = False) -> None:

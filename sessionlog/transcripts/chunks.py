@@ -253,6 +253,17 @@ def parse(line: bytes) -> "Any":
     return value
 
 
+def entries(line: bytes) -> "list[Any]":
+    """What stands on a line: one value, or several if their newline is missing. Raises ValueError for what is none."""
+    try:
+        return [parse(line)]
+    except ValueError:
+        values = transcript_files.glued_values(line)
+        if not values:
+            raise
+        return values
+
+
 def clean_line(line: bytes, rules: Rules) -> bytes:
     """The line without its secrets. Where it can be, everything else stays as it was, to the byte."""
     suspects = rules.suspects(line)
@@ -285,11 +296,11 @@ def understand(lines: "list[bytes]", span: Span, reader: Reader) -> "list[Skip]"
         if not line or line.isspace():
             continue
         try:
-            entry = parse(line)
-            if not isinstance(entry, dict):
-                raise ValueError(f"a JSON {type(entry).__name__}, not an object")
-            if span.kind != transcript_files.JOURNAL:
-                read(entry, number)
+            for entry in entries(line):
+                if not isinstance(entry, dict):
+                    raise ValueError(f"a JSON {type(entry).__name__}, not an object")
+                if span.kind != transcript_files.JOURNAL:
+                    read(entry, number)
         except Exception as error:  # whatever one line holds, the others are imported
             skips.append(Skip(span.path, number, f"{error}"[:200]))
     return skips

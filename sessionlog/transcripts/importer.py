@@ -14,6 +14,7 @@ from sessionlog.agents import transcripts
 from sessionlog.agents.claude_code import prices, transcript_files
 from sessionlog.archive import place as projects
 from sessionlog.archive.place import Place
+from sessionlog.errors import SessionlogError
 from sessionlog.fastlib import utc_text
 from sessionlog.redact.rules import Rules
 from sessionlog.system import files
@@ -107,12 +108,9 @@ def run(
     named = [os.path.abspath(path) for path in paths]
     summary = summary or Summary()
     for path in named:
-        if not os.path.exists(path):
-            summary.skips.append(Skip(path, None, "there is no such file or folder"))
+        refuse(path)
     with Targets() as targets:
-        given = [path for path in named if os.path.exists(path)]
-        sources = transcripts.find(given) if given or not named else ()
-        plans = list(_plans(sources, targets, summary, since))
+        plans = list(_plans(transcripts.find(named), targets, summary, since))
         if not dry_run:
             _carry_out(plans, targets, summary, workers, progress)
         else:
@@ -121,6 +119,21 @@ def run(
                 summary.bytes += plan.new_bytes
     summary.seconds += time.monotonic() - started
     return summary
+
+
+def refuse(path: str) -> None:
+    """Raise an error if a path that somebody named is neither a folder nor a transcript."""
+    if os.path.isdir(path):
+        return
+    try:
+        reason = transcripts.why_no_transcript(os.path.realpath(path))
+    except FileNotFoundError:
+        raise SessionlogError(f"{path}: there is no such file or folder") from None
+    if reason is not None:
+        raise SessionlogError(
+            f"{path}:{reason[0]}: {reason[1]}. The file is neither a transcript nor an export of sessionlog; "
+            "nothing was imported"
+        )
 
 
 def follow(place: Place, transcript_path: str, client: str = "claude-code") -> Summary:
@@ -177,7 +190,7 @@ def _plan(
         place = place or targets.place_for(source)
         found = targets.moved(source, place)
         if found is None:
-            return Plan(source, place, status, None) if status.st_size else None
+            return Plan(source, place, status, None) if status.st_size and _is_transcript(source, summary) else None
     place, known = found
     same_time = status.st_mtime_ns == known.file_mtime_ns and source.path == known.file
     unfinished = known.size < known.file_size and time.time() - status.st_mtime > ABANDONED
@@ -190,6 +203,14 @@ def _plan(
         summary.replaced += 1
         return Plan(source, place, status, known, renew=True)
     return Plan(source, place, status, known)
+
+
+def _is_transcript(source: transcript_files.Source, summary: Summary) -> bool:
+    """Whether a file that is new here has a line of a transcript; a folder may hold other files too."""
+    reason = transcript_files.why_no_transcript(source.path) if transcripts.is_to_be_parsed(source) else None
+    if reason is not None:
+        summary.skips.append(Skip(source.path, *reason))
+    return reason is None
 
 
 def _stays_out(plan: Plan, targets: Targets) -> bool:
@@ -225,6 +246,7 @@ def _carry_out(
     touched: dict[str, tuple[Place, set[str]]] = {}
     writers: dict[int, store.Writer] = {}
     given_up: set[int] = set()
+    summaries: list[tuple[Place, str, str]] = []
     for plan, digest in _digests(plans, workers, summary):
         if digest is not None and id(plan) not in given_up:
             writer = writers.get(id(plan))
@@ -244,10 +266,13 @@ def _carry_out(
             summary.skips += [skip._replace(line=base + (skip.line or 0)) for skip in digest.skips]
             _, sessions = touched.setdefault(plan.place.db, (plan.place, set()))
             sessions.update(digest.facts)
+            summaries += [(plan.place, leaf, text) for leaf, text in store.summaries(digest)]
             done += digest.length
             progress(done, total)
         elif digest is None and id(plan) not in given_up:
             _finish(plan, writers.pop(id(plan), None), targets)
+    for place, leaf, text in summaries:
+        store.summarise(targets.connection(place), leaf, text)
     for place, sessions in touched.values():
         connection = targets.connection(place)
         store.count_messages(connection, sessions)

@@ -26,6 +26,8 @@ PRUNED = zlib.compress(b"", chunks.LEVEL)
 # An import can wait for hooks; a hook never waits long for an import, which writes a chunk at a time.
 LOCK_WAIT = 30.0
 
+_AT, _TYPE, _PARENT, _TEXT = map(transcript_lines.COLUMNS.index, ("at", "type", "parent_uuid", "text"))
+
 FACT_COLUMNS = (
     "custom_title",
     "ai_title",
@@ -181,12 +183,16 @@ class Writer:
             done = connection.executemany(
                 f"INSERT OR IGNORE INTO transcript_parts (transcript_id, {', '.join(transcript_lines.COLUMNS)}) "
                 f"VALUES ({values})",
-                digest.messages if self.source.client == CLAUDE_CODE else self._with_ids(digest.messages),
+                self._with_times(digest.messages)
+                if self.source.client == CLAUDE_CODE
+                else self._with_ids(digest.messages),
             )
             self.new_messages = done.rowcount
             connection.executemany(ADD_USAGE, digest.usage)
             for session_id, facts in digest.facts.items():
                 self._write_facts(session_id, facts)
+            if self.source.kind in transcript_files.LINE_KINDS and digest.data != PRUNED:
+                self._make_reachable()
             if digest.agent is not None:
                 self._write_agent(digest.agent)
             connection.execute(
@@ -203,6 +209,26 @@ class Writer:
         self.offset = self.bytes
         self.first_line += digest.lines
         return True
+
+    def _make_reachable(self) -> None:
+        """Whatever is archived belongs to a session, by which it is shown, restored and removed."""
+        if self.source.session_id:
+            at = utc_text(self.status.st_mtime_ns // 1_000_000)
+            self.connection.execute(
+                "INSERT OR IGNORE INTO sessions (session_id, started_at, last_at, transcript_path, client) "
+                "VALUES (?, ?, ?, ?, ?)",
+                (self.source.session_id, at, at, self.source.main_path or None, self.source.client),
+            )
+
+    def _with_times(self, messages: "list[tuple[Any, ...]]") -> "list[tuple[Any, ...]]":
+        """What was said without a time, by anybody before it either, was said when the file was written."""
+        if all([row[_AT] or row[_TYPE] not in transcript_lines.SPOKEN for row in messages]):
+            return messages
+        at = utc_text(self.status.st_mtime_ns // 1_000_000)
+        return [
+            row if row[_AT] or row[_TYPE] not in transcript_lines.SPOKEN else (*row[:_AT], at, *row[_AT + 1 :])
+            for row in messages
+        ]
 
     def _with_ids(self, messages: "list[tuple[Any, ...]]") -> "Iterator[tuple[Any, ...]]":
         """Calls that have no id of the agent's get the number that the hook gave them (archive/agent_event.py)."""
@@ -364,6 +390,25 @@ WHERE session_id = ? AND events = 0 AND EXISTS (
     SELECT 1 FROM session_facts AS facts WHERE facts.session_id = sessions.session_id AND facts.first_at IS NOT NULL
 )
 """
+
+
+_SUMMARISE = """
+INSERT INTO session_facts (session_id, summary)
+SELECT session_id, ? FROM transcript_parts WHERE uuid = ? AND true LIMIT 1
+ON CONFLICT (session_id) DO UPDATE SET summary = excluded.summary
+"""
+
+
+def summaries(digest: chunks.Digest) -> "list[tuple[str, str]]":
+    """The summaries that name a message, each with that message."""
+    if not digest.types.get("summary"):
+        return []
+    return [(row[_PARENT], row[_TEXT]) for row in digest.messages if row[_TYPE] == "summary" and row[_PARENT]]
+
+
+def summarise(connection: sqlite3.Connection, leaf: str, summary: str) -> None:
+    """Give a summary to the session that it is of: the one with that message. It may stand in any file."""
+    connection.execute(_SUMMARISE, (summary, leaf))
 
 
 def continues_last_chunk(known: Known) -> bool:

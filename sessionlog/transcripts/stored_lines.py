@@ -42,7 +42,7 @@ class Lines:
     def _entry(self, message_id: int) -> tuple[Any, str | None]:
         """The line that a part is from, and the part's tool_use_id."""
         found = self._connection.execute(
-            "SELECT m.line, m.session_id, m.tool_use_id, t.client, c.transcript_id, c.sequence, c.first_line "
+            "SELECT m.line, m.uuid, m.session_id, m.tool_use_id, t.client, c.transcript_id, c.sequence, c.first_line "
             "FROM transcript_parts AS m JOIN transcripts AS t ON t.id = m.transcript_id "
             "JOIN transcript_chunks AS c ON c.transcript_id = m.transcript_id "
             "AND m.line >= c.first_line AND m.line < c.first_line + c.lines "
@@ -53,7 +53,8 @@ class Lines:
             return None, None
         lines = self._lines(found["transcript_id"], found["sequence"])
         try:
-            entry, call = chunks.parse(lines[found["line"] - found["first_line"]]), found["tool_use_id"]
+            values, call = chunks.entries(lines[found["line"] - found["first_line"]]), found["tool_use_id"]
+            entry = next((value for value in values if value.get("uuid") == found["uuid"]), values[0])
             if found["client"] != CLAUDE_CODE:
                 translated = transcripts.entries(found["client"], entry, found["session_id"])
                 entry = {"message": {"content": [block for one in translated for block in one["message"]["content"]]}}

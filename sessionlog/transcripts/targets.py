@@ -29,7 +29,8 @@ class Targets:
         self._by_name: dict[tuple[str, str], store.Known] = {}
         self._limits: dict[str, pruned.Limits] = {}
         self._choices = choices.load(projects.home_folder(), projects.user_home())
-        for place in [only] if only else read.all_places():
+        self._places = [only] if only else read.all_places()
+        for place in self._places:
             transcripts, self._limits[place.db] = _known(place)
             for known in transcripts:
                 self._known.setdefault(known.file, {})[place.db] = (place, known)
@@ -121,6 +122,10 @@ class Targets:
             place = whose.place(projects.main_checkout(folder, os.path.realpath))
             if session_id and os.path.exists(place.db) and _has_session(place, session_id):
                 return place
+        if session_id and not os.path.isdir(start):  # a worktree that is gone: where did its hooks write?
+            for place in self._places:
+                if _has_session(place, session_id):
+                    return place
         return whose.place(projects.of_folder(start, os.path.realpath))
 
 

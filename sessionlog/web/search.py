@@ -15,7 +15,7 @@ from markupsafe import Markup, escape
 
 from sessionlog.archive import read
 from sessionlog.archive.time_limit import TookTooLong
-from sessionlog.ask.search import facets, index, scan
+from sessionlog.ask.search import facets, index, labels, scan
 from sessionlog.ask.search import find as search
 from sessionlog.errors import SessionlogError
 from sessionlog.session import header
@@ -312,9 +312,7 @@ def _kind(hit: search.Hit) -> tuple[str, str]:
         return str(row["tool_name"]), "tool"
     name = row["kind"] if hit.is_message else row["event"]
     role = index.role_of_message(name, row["role"]) if hit.is_message else index.role_of_event(name, None)
-    told = {"UserPromptSubmit": "prompt", "Stop": "answer", "SubagentStop": "sub-agent", "text": "answer"}
-    told["tool_result"] = "result"
-    return told.get(name, str(name)), {"user": "prompt", "assistant": "answer", "tool": "tool"}.get(role, "")
+    return labels.label(row, hit.is_message), {"user": "prompt", "assistant": "answer", "tool": "tool"}.get(role, "")
 
 
 def _total(answer: SearchResults, chosen: list[Archive]) -> str:

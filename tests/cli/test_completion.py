@@ -102,3 +102,27 @@ def test_bash_itself_completes(recorded: None) -> None:
     """
     done = subprocess.run(["bash", "--norc", "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "aaa-1\n"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_whatever_has_values_is_completed(name: str) -> None:
+    command = cli.get_command(click.Context(cli), name)
+    assert command is not None
+    for parameter in command.params:
+        if parameter.name in ("session", "sessions", "table", "tool", "branch", "client", "model") and name != "review":
+            assert parameter._custom_shell_complete is not None, f"{name} {parameter.name}"
+
+
+@pytest.mark.parametrize(
+    ("words", "number", "wanted"),
+    [
+        ("sessionlog audit dang", 2, "dangerous-commands"),
+        ("sessionlog schema tool_", 2, "tool_calls"),
+        ("sessionlog restore aaa", 2, "aaa-1"),
+        ("sessionlog prune --session aab", 3, "aab-2"),
+        ("sessionlog sessions --client cla", 3, "claude-code"),
+        ("sessionlog config record.ex", 2, "record.exclude"),
+    ],
+)
+def test_values_are_completed(recorded: None, words: str, number: int, wanted: str) -> None:
+    assert wanted in complete("bash", words, number)

@@ -342,8 +342,8 @@ def test_a_file_that_moved_is_the_same_transcript(home: Path) -> None:
 
 
 def test_the_project_is_where_the_entries_were_written_not_what_the_folder_is_called(home: Path) -> None:
-    transcript(home, line(cwd="/home/dev/a-b"), session_id="one", folder="-home-dev-a-b")
-    transcript(home, line(cwd="/home/dev/a.b"), session_id="two", folder="-home-dev-a-b")
+    transcript(home, line(cwd="/home/dev/a-b", session_id="one"), session_id="one", folder="-home-dev-a-b")
+    transcript(home, line(cwd="/home/dev/a.b", session_id="two"), session_id="two", folder="-home-dev-a-b")
     transcript(home, b'{"type":"summary","summary":"no cwd"}\n', session_id="three", folder="-srv-data")
     importer.run()
     for folder, session_id in (("/home/dev/a-b", "one"), ("/home/dev/a.b", "two"), ("/srv/data", "three")):

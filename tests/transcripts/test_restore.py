@@ -197,8 +197,8 @@ def test_import_takes_files_folders_and_dates(home: Path, tmp_path: Path) -> Non
     assert (told["files"], told["sessions"]) == (1, [made.COMPACTED])
     told = json.loads(run(import_, "--json", str(kept)).output)
     assert (told["files"], told["unchanged"]) == (6, 1)
-    told = json.loads(run(import_, "--json", str(tmp_path / "nothing")).output)
-    assert told["skips"][0]["reason"] == "there is no such file or folder"
+    with pytest.raises(SessionlogError, match="there is no such file or folder"):
+        run(import_, str(tmp_path / "nothing"))
 
 
 def test_import_shows_what_it_skipped(home: Path) -> None:

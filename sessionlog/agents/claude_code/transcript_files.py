@@ -126,11 +126,100 @@ def classify_own(path: str) -> "Source | None":
         return Source(path, HISTORY, folder, None)
     if ending == ".jsonl":
         if stem.startswith("agent-"):  # the layout of 2.0: beside the main transcript, which its entries name
-            return Source(path, SUBAGENT, folder, peek(path)[0], stem.removeprefix("agent-"))
-        return Source(path, MAIN, folder, stem)
+            return Source(path, SUBAGENT, folder, peek(path)[0] or stem, stem.removeprefix("agent-"))
+        return named_by_lines(path, folder)
     if name in ("custom-title.json", "archived.json"):
         return Source(path, SIDECAR, "/".join(parts[:-2]), parts[-2])
     return None
+
+
+def named_by_lines(path: str, folder: str) -> Source:
+    """A transcript of a session. Claude Code names it after the session; one that was renamed is known by its lines."""
+    stem = os.path.splitext(os.path.basename(path))[0]
+    return Source(path, MAIN, folder, stem if _is_session_id(stem) or _names(path, stem) else peek(path)[0] or stem)
+
+
+def _names(path: str, session_id: str) -> bool:
+    """Whether one of the first lines is of this session: the first of all may be a copy from another."""
+    try:
+        with open(open_regular(path), "rb") as file:
+            return f'"{session_id}"'.encode("utf-8", "surrogateescape") in file.read(PEEK_BYTES)
+    except OSError:
+        return True
+
+
+def _is_session_id(name: str) -> bool:
+    return len(name) == 36 and name.count("-") == 4 and not name.translate(_NO_HEX)
+
+
+_NO_HEX = dict.fromkeys(map(ord, "0123456789abcdefABCDEF-"))
+# Lines of these types may come without an id of their own or of their session.
+_TYPES = frozenset(
+    "user assistant system summary attachment progress queue-operation file-history-snapshot custom-title ai-title tag "
+    "cost-state relocated tool_use tool_result last-prompt agent-name mode".split()
+)
+
+
+def is_entry(value: object) -> bool:
+    """Whether this is the JSON of a line of a transcript."""
+    if not isinstance(value, dict) or not _text(value.get("type")):
+        return False
+    return value["type"] in _TYPES or bool(_text(value.get("sessionId")) or _text(value.get("uuid")))
+
+
+def why_no_transcript(path: str) -> "tuple[int, str] | None":
+    """Why a file is no transcript: the number of a line, and what is wrong with it. None if it is one.
+
+    A single line is enough: others may be damaged. So is one that is too long to be looked at here.
+    """
+    found: tuple[int, str] | None = None
+    with open(open_regular(path), "rb") as file:
+        number = 0
+        while file.tell() < PEEK_BYTES and (line := file.readline(PEEK_BYTES)):
+            number += 1
+            if len(line) >= PEEK_BYTES:
+                return None
+            if not line.strip():
+                continue
+            try:
+                value = parse_json(line.decode("utf-8", "replace"))
+                if is_entry(value):
+                    return None
+                reason = "no line of a transcript"
+                if isinstance(value, dict) and "sessionlog" in value:
+                    reason = "a line of an export, which is imported by its name"
+            except ValueError:
+                if is_glued(line):
+                    return None
+                reason = "not JSON"
+            found = found or (number, reason)
+    return found or (1, "the file is empty")
+
+
+def is_glued(line: bytes) -> bool:
+    """Whether entries stand on one line without a newline between them."""
+    return any(map(is_entry, glued_values(line)))
+
+
+def glued_values(line: bytes) -> "list[object]":
+    """The JSON objects of a line on which several stand: of two programs that wrote at once, one lost its newline."""
+    from json import JSONDecoder
+
+    text, values, at = line.decode("utf-8", "replace").strip(), [], 0
+
+    def refuse(name: str) -> None:
+        raise ValueError(f"{name} is not JSON")
+
+    decoder = JSONDecoder(strict=False, parse_constant=refuse)
+    try:
+        while at < len(text):
+            value, at = decoder.raw_decode(text, at)
+            values.append(value)
+            while text[at : at + 1].isspace():
+                at += 1
+    except (ValueError, RecursionError):
+        return []
+    return values
 
 
 def peek(path: str) -> "tuple[str | None, str | None]":
@@ -153,6 +242,40 @@ def peek(path: str) -> "tuple[str | None, str | None]":
     except OSError:
         pass
     return session_id, cwd
+
+
+def working_directory(source: Source) -> str:
+    """Where a session worked: by its own entries, else by those of its sub-agents or neighbours, else a guess."""
+    own = relocated_to(source.main_path) or peek(source.main_path)[1] or peek(source.path)[1]
+    return own or _by_others(source) or decoded_folder(source)
+
+
+def _by_others(source: Source) -> str | None:
+    """An empty transcript does not say where it belongs. The folder's name does, for who knows one path it fits."""
+    name = os.path.basename(source.folder)
+    agents = _transcripts_in(os.path.join(source.folder, source.session_id or "", "subagents"))
+    found = None
+    for path in (*agents, *_transcripts_in(source.folder)):
+        cwd = peek(path)[1]
+        if cwd and encoded_folder(cwd) == name:
+            return cwd
+        found = found or (cwd if path in agents else None)
+    return found
+
+
+def _transcripts_in(folder: str) -> list[str]:
+    try:
+        return [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(".jsonl")][:_MOST]
+    except OSError:
+        return []
+
+
+_MOST = 100  # files that are asked where a silent one belongs
+
+
+def encoded_folder(path: str) -> str:
+    """The name that Claude Code gives to the folder of a project's transcripts."""
+    return "".join([letter if letter.isascii() and letter.isalnum() else "-" for letter in path])
 
 
 def relocated_to(path: str) -> str | None:

@@ -69,6 +69,8 @@ INJECTED = (
 BESIDE = ("<system-reminder>", "<ide_")
 # What happens to a prompt that waits, by the client's name for it.
 QUEUE = {"enqueue": "queued", "dequeue": "dequeued", "remove": "dequeued", "popAll": "unqueued"}
+# Lines that somebody says.
+SPOKEN = ("user", "assistant", "system")
 STARTS_TURN = ("prompt", "notification", "command")
 
 # How the result of a call begins that somebody, or a rule, did not allow. Since 2.1.205 the line says it itself.
@@ -118,6 +120,7 @@ class Reader:
         self.types: dict[str, int] = {}
         self._context: tuple[Any, ...] = ()
         self._open_calls: dict[str | None, Part] = {}
+        self._last_at: str | None = None
 
     def read(self, entry: "Entry", line: int) -> None:
         """Take in one entry. Whatever is not as it should be is passed over: the bytes are kept anyway."""
@@ -129,13 +132,17 @@ class Reader:
             self._read_fact(entry, type_, session_id)
         if type_ == "queue-operation":
             uuid = _queue_id(entry)
-        if not uuid and type_ != "summary":
+        elif not uuid and type_ in SPOKEN:
+            uuid = _line_id(entry)
+        elif not uuid and type_ != "summary":
             return
 
         message = entry.get("message")
         if not isinstance(message, dict):
             message = {}
         at = time_of(entry.get("timestamp"))
+        if type_ in SPOKEN:  # one without a time belongs to the one before it
+            at = self._last_at = at or self._last_at
         agent_id = _text(entry.get("agentId")) or self.agent_id
         usage = message.get("usage")
         model = _text(message.get("model"))
@@ -146,7 +153,8 @@ class Reader:
 
         prompt_id = _text(entry.get("promptId"))
         is_sidechain = 1 if entry.get("isSidechain") is True else 0
-        before = (session_id, agent_id, uuid, _text(entry.get("parentUuid")), type_)
+        # A summary may be of another session: `leafUuid` names its last message.
+        before = (session_id, agent_id, uuid, _text(entry.get("parentUuid")) or _text(entry.get("leafUuid")), type_)
         role = _text(message.get("role"))
         middle = (at, model, _text(message.get("id")), _text(entry.get("requestId")))
         for number, part in enumerate(parts(entry, type_, message)):
@@ -202,7 +210,7 @@ class Reader:
                 facts["client_cost_usd"], facts["client_usage"] = float(cost), encode_json(counts)
         else:
             field, column = FACTS[type_]
-            if value := _text(entry.get(field)):
+            if (value := _text(entry.get(field))) and not _text(entry.get("leafUuid")):
                 facts[column] = value
 
     def _read_context(
@@ -249,7 +257,8 @@ class Reader:
         agent_id: str | None,
         at: str | None,
     ) -> None:
-        key = (_text(message.get("id")) or _text(entry.get("uuid")) or "", _text(entry.get("requestId")) or "")
+        own = _text(message.get("id")) or _text(entry.get("uuid")) or f"{session_id} {at}"
+        key = (own, _text(entry.get("requestId")) or "")
         is_copy = 1 if "forkedFrom" in entry or session_id != self.session_id else 0
         counts = tokens(usage)
         known = self.usage.get(key)
@@ -378,6 +387,12 @@ def _attachment(entry: "Entry") -> Part:
     said = [_text(attachment.get(key)) for key in ("content", "prompt", "text", "filename", "displayPath")]
     text = next(filter(None, said), None)
     return Part(kind, text and text[:EXCERPT])
+
+
+def _line_id(entry: "Entry") -> str | None:
+    """An id for a line without one, as other writers of transcripts have them: the same line in a copy is the same."""
+    at = _text(entry.get("timestamp"))
+    return f"{at}-{crc32(encode_json(entry).encode('utf-8', 'surrogatepass')):08x}" if at else None
 
 
 def _queue_id(entry: "Entry") -> str | None:

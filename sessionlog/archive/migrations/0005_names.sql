@@ -138,3 +138,11 @@ UPDATE session_facts SET (prompts, tool_calls, edits, failures) = (
         )
     END
 );
+
+-- Every transcript belongs to a session that can be named: one whose lines are all of another session, or that has none.
+INSERT OR IGNORE INTO sessions (session_id, started_at, last_at)
+SELECT session_id, min(first_import_at), max(last_import_at)
+FROM transcripts
+WHERE session_id IS NOT NULL AND kind IN ('main', 'subagent', 'workflow', 'workflow-journal')
+    AND id IN (SELECT transcript_id FROM transcript_chunks)
+GROUP BY session_id;

@@ -76,11 +76,11 @@ def count(sources: Iterable[Source], filters: Filters) -> int:
 
 
 def choices(sources: Iterable[Source]) -> dict[str, list[str]]:
-    """Which branches, models and tools there are to choose from."""
-    found: dict[str, set[str]] = {"branch": set(), "model": set(), "tool": set()}
+    """Which branches, agents, models and tools there are to choose from."""
+    found: dict[str, set[str]] = {"branch": set(), "client": set(), "model": set(), "tool": set()}
     for source in sources:
-        for name, table, column in (("branch", "sessions", "git_branch"), ("model", "sessions", "model")):
-            rows = source.connection.execute(f"SELECT DISTINCT {column} AS value FROM {table}")
+        for name, column in (("branch", "git_branch"), ("client", "client"), ("model", "model")):
+            rows = source.connection.execute(f"SELECT DISTINCT {column} AS value FROM sessions")
             found[name].update(row["value"] for row in rows if row["value"])
         found["tool"].update(row["tool"] for row in source.connection.execute(_TOOLS))
     return {name: sorted(values, key=str.lower) for name, values in found.items()}

@@ -88,7 +88,7 @@ SELECT
     coalesce(events.event, part.kind) AS event,
     coalesce(events.tool_name, part.tool_name) AS tool,
     coalesce(events.tool_use_id, part.tool_use_id) AS tool_use_id,
-    events.file_path,
+    coalesce(events.file_path, part.file_path) AS file_path,
     part.role,
     coalesce(events.outcome, part.outcome) IS 'failed' AS failed
 FROM (

@@ -19,7 +19,8 @@ from sessionlog.ask.search import query as words
 from sessionlog.transcripts.stored_lines import Lines
 
 Row = dict[str, Any]
-Found = tuple[int, Row, bool]  # the key, the row of `events` or `transcript_parts`, and whether it is a message
+# The key, the row of `events` or `transcript_parts`, whether it is a message, and how well it matches.
+Found = tuple[int, Row, bool, float]
 
 LAST_KEY = 2**63 - 1
 SNIPPET = 160
@@ -54,6 +55,7 @@ class Hit(NamedTuple):
     snippet: str
     marks: list[tuple[int, int]]  # what to highlight in the snippet
     key: int = 0  # grows with time; what comes after this hit, newest first, has a smaller one
+    score: float = 0  # the smaller the better, where the best come first
 
     @property
     def name(self) -> str:
@@ -131,11 +133,17 @@ def matcher(
     return hit
 
 
-def merged(streams: Sequence[Iterator[Hit]], best_first: bool = False) -> Iterator[Hit]:
-    """The hits of several archives as one stream."""
-    if best_first or len(streams) == 1:  # scores of different archives cannot be compared
-        return itertools.chain.from_iterable(streams)
+def merged(streams: Sequence[Iterator[Hit]], best_first: bool = False, limit: int | None = None) -> Iterator[Hit]:
+    """The hits of several archives as one stream; of the best, no more than the limit from each."""
+    if len(streams) == 1:
+        return streams[0]
+    if best_first:
+        return iter(sorted((hit for stream in streams for hit in itertools.islice(stream, limit)), key=_by_score))
     return heapq.merge(*streams, key=lambda hit: str(hit.row["at"]), reverse=True)
+
+
+def _by_score(hit: Hit) -> tuple[float, int]:
+    return hit.score, -hit.key
 
 
 def key_range(filters: Filters, before: int = LAST_KEY) -> tuple[int, int]:
@@ -164,21 +172,28 @@ def _best(
         "SELECT rowid FROM search.words WHERE words MATCH ? LIMIT 1 OFFSET ?", (expression, WEIGHED)
     ).fetchone()
     if not beyond:
-        yield from _by_index(archive, expression, filters, before, "bm25(words, 10, 5, 5, 2, 1, 0)")
+        yield from _by_index(archive, expression, filters, before, _BM25)
         return
     given: set[int] = set()
     for fields in (("said",), ("input", "path"), ("code",), ("output",), ()):
         for found in _newest(archive, groups, filters, before, fields):
-            if found[0] not in given:
-                given.add(found[0])
-                yield found
+            key, row, is_message, _ = found
+            if key not in given:
+                given.add(key)
+                weigh = f"SELECT {_BM25} AS score FROM search.words AS words WHERE words MATCH ? AND words.rowid = ?"
+                yield key, row, is_message, archive.execute(weigh, (expression, key)).fetchone()["score"]
+
+
+# A word that was said counts more than one in a path, and that more than one in the output.
+_BM25 = "bm25(words, 10, 5, 5, 2, 1, 0)"
 
 
 def _by_index(
     archive: sqlite3.Connection, expression: str, filters: Filters, before: int, order: str
 ) -> Iterator[Found]:
+    score = _BM25 if order == _BM25 else "0"
     documents = archive.execute(
-        "SELECT words.rowid AS key, event_id, message_id FROM search.words AS words "
+        f"SELECT words.rowid AS key, event_id, message_id, {score} AS score FROM search.words AS words "
         "JOIN search.documents AS documents ON documents.key = words.rowid "
         f"WHERE words MATCH ? AND words.rowid >= ? AND words.rowid < ? ORDER BY {order}",
         (expression, *key_range(filters, before)),
@@ -192,7 +207,7 @@ def _rows(archive: sqlite3.Connection, documents: Iterable[Row]) -> Iterator[Fou
         table, row_id = ("transcript_parts", document["message_id"]) if is_message else ("events", document["event_id"])
         row = archive.execute(f"SELECT * FROM {table} WHERE id = ?", (row_id,)).fetchone()
         if row:  # else it was pruned since
-            yield document["key"], row, is_message
+            yield document["key"], row, is_message, document.get("score", 0)
 
 
 def _everything(archive: sqlite3.Connection, filters: Filters) -> Iterator[tuple[Row, bool]]:
@@ -217,7 +232,7 @@ def _hits(
     is_wanted = outside_index(archive, filters)
     calls: set[tuple[str, str]] = set()
     lines = Lines(archive)
-    for key, row, is_message in found:
+    for key, row, is_message, score in found:
         if not is_wanted(row):
             continue
         if row["tool_use_id"]:
@@ -227,7 +242,7 @@ def _hits(
             calls.add(call)
         document = _document(index.whole(row, lines) if is_message else row, is_message)
         if document:
-            yield Hit(place, row, is_message, *snippet(document, pattern), key)
+            yield Hit(place, row, is_message, *snippet(document, pattern), key, score)
 
 
 def _document(row: Row, is_message: bool) -> index.Document | None:

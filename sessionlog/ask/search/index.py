@@ -14,7 +14,7 @@ from sessionlog.agents.claude_code.tools import CALL_ENDS, CALL_START
 from sessionlog.agents.claude_code.transcript_lines import EXCERPT
 from sessionlog.archive import readonly, sidecar
 from sessionlog.archive.place import Place
-from sessionlog.ask.search.query import segment, tag
+from sessionlog.ask.search.query import FIELDS, segment, tag
 from sessionlog.times import moment
 from sessionlog.transcripts.chunks import parse
 from sessionlog.transcripts.stored_lines import Lines
@@ -26,9 +26,6 @@ ONE_MS = 1 << 20  # of a key: room for half a million things at once
 Row = dict[str, Any]
 Progress = Callable[[int, int], None]
 
-# What can be asked for by itself, and weighs the more the further to the left.
-FIELDS = ("said", "input", "path", "code", "output")
-
 _SCHEMA = f"""
 CREATE TABLE progress (archive TEXT NOT NULL, event_id INTEGER NOT NULL, message_id INTEGER NOT NULL) STRICT;
 -- The key grows with the time of what it stands for: newest first is the order of the index, a time limit a range.
@@ -36,7 +33,7 @@ CREATE TABLE documents (key INTEGER PRIMARY KEY, event_id INTEGER, message_id IN
 CREATE VIRTUAL TABLE words USING fts5({", ".join(FIELDS)}, tags, content='', tokenize='unicode61 remove_diacritics 2');
 """
 
-KIND = sidecar.Sidecar(".search", "WAL", {3: _SCHEMA}, "0, 0")
+KIND = sidecar.Sidecar(".search", "WAL", {4: _SCHEMA}, "0, 0")
 
 # What a tool's answer repeats of its question, and what no person wrote or reads.
 _NOT_INDEXED = {"originalFile", "oldString", "newString", "structuredPatch", "base64", "original_file", "updated_file"}
@@ -62,8 +59,8 @@ def catch_up(place: Place, archive: sqlite3.Connection, progress: Progress | Non
         total = left = _waiting(index, newest)
         if total and progress:
             progress(0, total)
-        lines = Lines(archive)
-        while left and _take_in_batch(archive, index, lines):
+        lines, known = Lines(archive), _Known(archive)
+        while left and _take_in_batch(archive, index, lines, known):
             left = _waiting(index, newest)
             if progress:
                 progress(total - left, total)
@@ -125,11 +122,14 @@ def document_of_event(row: Row) -> Document | None:
 
 def document_of_message(row: Row) -> Document | None:
     """What can be found of a message."""
-    text = row["text"] or ""
     kind = row["kind"]
-    place = {"tool_use": "input", "tool_result": "output"}.get(kind, "said")
+    if kind in _NOT_SHOWN:
+        return None
     fields = dict.fromkeys(FIELDS, "")
-    fields[place] = text
+    if kind == "tool_use":
+        fields |= _input_fields(_json(row["text"]) if "inputs" not in row else row["inputs"], row["text"])
+    else:
+        fields["output" if kind == "tool_result" else "said"] = row["text"] or ""
     if row["thinking"]:
         fields["said"] = _joined(fields["said"], row["thinking"])
     tags = [tag("event", kind), tag("role", role_of_message(kind, row["role"])), tag("session", row["session_id"])]
@@ -155,13 +155,69 @@ def role_of_message(kind: str, role: str | None) -> str:
     return "tool" if kind in ("tool_use", "tool_result") else role or "system"
 
 
+def _input_fields(inputs: Any, text: str | None) -> dict[str, str]:
+    """The fields of a tool's input, as those of an event: texts and no keys; as it stands if it cannot be read."""
+    if not isinstance(inputs, dict):
+        return {"input": text or ""}
+    rest = dict(inputs)
+    found = {name: [rest.pop(key, None) for key in keys] for name, keys in _INPUTS.items()}
+    fields = {name: _joined(*(value for value in values if isinstance(value, str))) for name, values in found.items()}
+    fields["input"] = _joined(fields["input"], *_strings(rest))
+    return fields
+
+
+_INPUTS = {
+    "input": ("command", "description"),
+    "path": ("file_path", "notebook_path", "path"),
+    "code": ("old_string", "new_string", "content", "new_source"),
+}
+# The queue of prompts: what it holds comes again when its turn has come, or is a prompt.
+_NOT_SHOWN = ("queued", "queued_other", "dequeued", "unqueued")
+
+
 def whole(row: Row, lines: Lines) -> Row:
     """A message with all of its text: of a tool's input and output, the table has only the beginning."""
     if row["kind"] in ("tool_use", "tool_result") and len(row["text"] or "") >= EXCERPT:
         block, _ = lines.block(row["id"])
+        if block and row["kind"] == "tool_use":
+            return {**row, "inputs": block.get("input")}
         if block:
-            return {**row, "text": _joined(*_strings(block.get("input") or block.get("content")))}
+            return {**row, "text": _joined(*_strings(block.get("content")))}
     return row
+
+
+class _Known:
+    """What hooks said in the sessions whose messages are taken in: what both have is found once."""
+
+    def __init__(self, archive: sqlite3.Connection) -> None:
+        self.archive = archive
+        self.words: dict[str, set[str]] = {}
+
+    def has(self, row: Row) -> bool:
+        """Whether an event, or for the history of prompts a message, says the same."""
+        if row["known"]:
+            return True
+        if row["kind"] not in _SAID_TWICE or not row["text"]:
+            return False
+        session_id = row["session_id"]
+        if session_id not in self.words:
+            self.words[session_id] = {
+                found["words"].strip()
+                for found in self.archive.execute(_SAID_BY_HOOKS, {"session_id": session_id})
+                if found["words"]
+            }
+        words = self.words[session_id]
+        if row["kind"] == "history":
+            query = "SELECT text FROM transcript_parts WHERE session_id = ? AND kind = 'prompt'"
+            words = words | {part["text"] for part in self.archive.execute(query, (session_id,))}
+        return row["text"].strip() in words
+
+
+_SAID_TWICE = ("text", "prompt", "notification", "api_error", "history")
+_SAID_BY_HOOKS = """
+SELECT coalesce(prompt, last_assistant_message) AS words FROM events
+WHERE session_id = :session_id AND +event IN ('UserPromptSubmit', 'Stop', 'SubagentStop', 'StopFailure')
+"""
 
 
 def _open(place: Place, archive: sqlite3.Connection) -> sqlite3.Connection:
@@ -184,14 +240,14 @@ def _waiting(index: sqlite3.Connection, newest: tuple[int, int]) -> int:
     return sum(max(0, there - here) for there, here in zip(newest, known, strict=True))
 
 
-def _take_in_batch(archive: sqlite3.Connection, index: sqlite3.Connection, lines: Lines) -> int:
+def _take_in_batch(archive: sqlite3.Connection, index: sqlite3.Connection, lines: Lines, known: _Known) -> int:
     """One transaction: the rows and how far we are. Another search may be at it at the same time."""
     index.execute("BEGIN IMMEDIATE")
     try:
         event_id, message_id = index.execute("SELECT event_id, message_id FROM progress").fetchone()
         events = first_rows(archive.execute(NEW_EVENTS, (event_id, BATCH)), LONG_IN_EVENTS)
         messages = first_rows(archive.execute(NEW_MESSAGES, (message_id, BATCH)), LONG_IN_MESSAGES)
-        whole_messages = (row if row["known"] else whole(row, lines) for row in messages)
+        whole_messages = ({**row, "known": True} if known.has(row) else whole(row, lines) for row in messages)
         _insert(index, _documents(events, document_of_event, "event_id"))
         _insert(index, _documents(whole_messages, document_of_message, "message_id"))
         event_id = events[-1]["id"] if events else event_id

@@ -28,6 +28,10 @@ for _letters, _kind in ((b"abcdefghijklmnopqrstuvwxyz0123456789", b"a"), (b"ABCD
 _TERM = re.compile(r'(?P<not>-?)(?:"(?P<phrase>[^"]*)"?|(?P<word>[^\s"]+))(?P<prefix>\*?)')
 
 
+# The columns of the index that hold text; `tags` beside them holds what filters ask for.
+FIELDS = ("said", "input", "path", "code", "output")
+
+
 class Term(NamedTuple):
     """One thing that is asked for."""
 
@@ -102,9 +106,9 @@ def expression(groups: list[list[Term]], tags: list[Term], fields: Sequence[str]
 
     Whatever people type, it is a quoted string in it: no syntax can go wrong.
     """
-    within = f"{{{' '.join(fields)}}} : " if fields else ""
+    within = f"{{{' '.join(fields or FIELDS)}}} : "
     wanted = [within + f"({' OR '.join(map(_fts, group))})" for group in groups if not group[0].negated]
-    unwanted = [_fts(group[0]) for group in groups if group[0].negated]
+    unwanted = [f"{{{' '.join(FIELDS)}}} : ({_fts(group[0])})" for group in groups if group[0].negated]
     # Every document has the tag `any`, so that a question may consist of filters, or of what is not wanted.
     required = [f"tags : {_fts(tag)}" for tag in (tags or ([] if wanted else [Term("any")]))]
     positive = " AND ".join(f"({part})" for part in (*wanted, *required))

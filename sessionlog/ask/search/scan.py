@@ -34,7 +34,19 @@ Row = dict[str, Any]
 # After so many rows the process tells how far it is; twenty times as many where SQLite leaves most of them out.
 STEP = 500
 # What a hit says of its row.
-SHOWN = ("id", "session_id", "at", "tool_name", "tool_use_id", "event", "kind", "role", "file_path", "outcome")
+SHOWN = (
+    "id",
+    "session_id",
+    "at",
+    "tool_name",
+    "tool_use_id",
+    "event",
+    "kind",
+    "role",
+    "file_path",
+    "outcome",
+    "is_typed",
+)
 _EVENT_TEXTS = (
     *("prompt", "message", "error", "last_assistant_message", "file_path", "old_string", "new_string"),
     *("content", "command", "description", "tool_input", "tool_response", "extra"),
