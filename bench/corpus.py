@@ -86,7 +86,7 @@ def _transcript_path(session_id: str) -> str:
 
 
 def fill(
-    project: Path, events: int, seed: int = 1, events_per_session: int = 200, small: bool = False
+    project: Path, events: int, seed: int = 1, events_per_session: int = 200, small: bool = False, step_ms: int = 40_000
 ) -> projects.Place:
     """An archive of `events` events, as hooks would leave it; `small` ones take a third of the room."""
     place = projects.place(str(project))
@@ -103,7 +103,7 @@ def fill(
     ).fetchall()
     for kind, name, _ in kept:
         connection.execute(f"DROP {kind} {name}")
-    rows = _rows(random.Random(seed), events, events_per_session, small)
+    rows = _rows(random.Random(seed), events, events_per_session, small, step_ms)
     columns = ("id", *COLUMNS, "salt", "hash")
     insert = f"INSERT INTO events ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
     connection.execute("BEGIN")
@@ -135,7 +135,9 @@ GROUP BY session_id
 """
 
 
-def _rows(rng: random.Random, events: int, events_per_session: int, small: bool) -> Iterator[tuple[Any, ...]]:
+def _rows(
+    rng: random.Random, events: int, events_per_session: int, small: bool, step_ms: int
+) -> Iterator[tuple[Any, ...]]:
     """The rows of `events`: id, COLUMNS, salt and hash."""
     templates = [_template(rng, small) for _ in range(min(events, TEMPLATES))]
     session_at, at_at, prompt_at, call_at, duration_at, path_at = map(
@@ -146,7 +148,7 @@ def _rows(rng: random.Random, events: int, events_per_session: int, small: bool)
         if number % events_per_session == 0:
             session_id = str(uuid.UUID(int=rng.getrandbits(128)))
             path, chain = _transcript_path(session_id), None
-        at_ms += 100 + int(rng.random() * 40_000)
+        at_ms += 100 + int(rng.random() * step_ms)
         row = list(templates[int(rng.random() * len(templates))])
         row[session_at], row[at_at], row[path_at] = session_id, utc_text(at_ms), path
         if row[call_at]:

@@ -66,6 +66,9 @@ class Server:
         finally:
             connection.close()
 
+    def address(self, path: str) -> str:
+        return f"http://{self.host}:{self.port}{path}"
+
     def memory(self) -> int:
         return tree_memory(self.process.pid)
 

@@ -1,4 +1,4 @@
-"""The time to the first byte of every page on a big archive, and whether a writer is refused meanwhile: docs/web.md.
+"""The time to the first byte of every page on a big archive, a long session in a tab, a writer meanwhile: docs/web.md.
 
 python -m bench.web                        # 1,000,000 events, 5,000 sessions and one of 20,000 events; 10 minutes
 python -m bench.web --events 100000 --no-report
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote, urlencode
 
-from bench import archives, corpus, report
+from bench import archives, corpus, report, tab
 from bench.archives import Archive
 from bench.processes import Answer, Server, browsing
 from bench.report import milliseconds
@@ -159,6 +159,7 @@ def main() -> None:
     parser.add_argument("--loads", type=int, default=9, help="of each page")
     parser.add_argument("--seconds", type=float, default=60, help="of loading pages while events are written")
     parser.add_argument("--patience", type=float, default=30, help="seconds for one page")
+    parser.add_argument("--steps", type=int, default=LONG_EVENTS, help="through the long session in a browser")
     parser.add_argument("--folder", type=Path, help="where the archive is made, and found again")
     parser.add_argument("--no-report", action="store_true", help="print only; docs/ stays as it is")
     options = parser.parse_args()
@@ -176,6 +177,8 @@ def main() -> None:
         for page in asked:
             quiet.append(load(server, page, options.loads, options.patience))
             report.progress(f"{page.name}: {quiet[-1].status}, {milliseconds(quiet[-1].middle)}")
+        report.progress(f"a browser goes through the session of {LONG_EVENTS:,} events")
+        in_tab = tab.measure(server.address(f"/-/session/{found.place.name}/{LONG}"), options.steps)
         ours, theirs = context.Pipe()
         writer = context.Process(target=write_until_told, args=(found.place, RATE, theirs))
         writer.start()
@@ -206,6 +209,7 @@ def main() -> None:
             report.table(head, rows),
             f"{len(asked) - failed} of {len(asked)} pages keep their limit. The server took {memory / 1e6:.0f} MB.",
             _told(written),
+            tab.told(in_tab, LONG_EVENTS),
         )
     )
     print(text)

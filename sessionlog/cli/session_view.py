@@ -97,13 +97,15 @@ class View:
         told = [self._line(calls.argument(call))]
         if diff:
             told[0] += f" {calls.counts(diff)}"
-        if call.outcome == "no result":
+        if call.outcome == "no result" and not call.asked:
             told.append(click.style("no result: cancelled or cut off", fg="red"))
         elif call.outcome == "denied":
             told.append(click.style("denied", fg="red", bold=True))
         elif call.outcome == "failed":
             code = calls.exit_code(call)
             told.append(click.style(f"exit {plain.one_line(code, 12)}" if code else "failed", fg="red", bold=True))
+        if call.asked:
+            told.append(click.style(f"permission: {call.asked}", fg="green" if call.asked == "allowed" else "red"))
         if call.duration_ms is not None:
             told.append(click.style(plain.duration(call.duration_ms), dim=True))
         return "  ".join(filter(None, told))

@@ -124,10 +124,13 @@ def _headline(call: Call, diff: list[str]) -> str:
     if call.outcome == "failed":
         code = calls.exit_code(call)
         parts.append(f'<span class="bad">{f"exit {_line(code, 12)}" if code else "failed"}</span>')
-    elif call.outcome == "no result":
+    elif call.outcome == "no result" and not call.asked:
         parts.append('<span class="bad">no result: cancelled or cut off</span>')
     elif call.outcome == "denied":
         parts.append('<span class="bad">denied</span>')
+    if call.asked:
+        tone = "good" if call.asked == "allowed" else "bad"
+        parts.append(f'<span class="{tone}">permission: {_text(call.asked)}</span>')
     if call.duration_ms is not None:
         parts.append(f'<span class="quiet">{plain.duration(call.duration_ms)}</span>')
     return "".join(parts)

@@ -118,10 +118,12 @@ def _how(call: Call) -> str:
     parts = [] if call.duration_ms is None else [plain.duration(call.duration_ms)]
     if call.outcome == "failed":
         parts.insert(0, f"**exit {inert_markdown.escaped(plain.one_line(code, 12))}**" if code else "**failed**")
-    elif call.outcome == "no result":
+    elif call.outcome == "no result" and not call.asked:
         parts.insert(0, "**no result**: cancelled or cut off")
     elif call.outcome == "denied":
         parts.insert(0, "**denied**")
+    if call.asked:
+        parts.append(f"permission: {call.asked}")
     return "".join(f" · {part}" for part in parts)
 
 

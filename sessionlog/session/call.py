@@ -27,6 +27,7 @@ class Call(NamedTuple):
     error: str = ""
     duration_ms: int | None = None
     cwd: str | None = None
+    asked: str = ""  # of a call for which permission was asked: allowed, denied, denied or not answered
     action: str = ""  # what the tool does: run, edit, write, read, fetch, agent, ask
 
 
@@ -44,7 +45,7 @@ def call_of_events(events: list[Row]) -> Call:
         last["error"] or "",
         last["duration_ms"],
         last["cwd"],
-        start["action"] or "",
+        action=start["action"] or "",
     )
 
 
@@ -96,7 +97,7 @@ def changes(call: Call) -> list[str]:
             line
             for number, edit in enumerate(some, 1)
             for line in (
-                f"@@ edit {number} of {len(some)} @@",
+                *([f"@@ edit {number} of {len(some)} @@"] if len(some) > 1 else []),
                 *_compared(edit.get("old_string"), edit.get("new_string")),
             )
         ]

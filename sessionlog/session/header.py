@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from typing import Any, NamedTuple
 
+from sessionlog.agents.claude_code import tags
 from sessionlog.text import plain
 
 Row = dict[str, Any]
@@ -28,7 +29,8 @@ class Overview(NamedTuple):
     @property
     def title(self) -> str:
         """What the session is about, as far as anybody said."""
-        return self.session.get("title") or self.session["first_prompt"] or f"Session {self.session['session_id'][:8]}"
+        asked = tags.without((self.session["first_prompt"] or "")[:2000])
+        return self.session.get("title") or asked or f"Session {self.session['session_id'][:8]}"
 
     @property
     def took(self) -> str:

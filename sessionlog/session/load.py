@@ -83,8 +83,32 @@ def load(connection: sqlite3.Connection, session_id: str, items: Iterable[Item])
         row = connection.execute(f"SELECT * FROM {table} WHERE id = ?", (int(item.name[1:]),)).fetchone()
         if row is None:  # deleted since the item was read
             yield Entry(item.at, item.kind, "", item.title, item.agent_id, None, tuple(item.names), item.minor)
+        elif item.title == "PreCompact":
+            entry = event_entry(item, row)
+            yield entry._replace(text=_summary(connection, session_id, row["at"]) or entry.text)
         else:
             yield event_entry(item, row) if item.name[0] == "e" else _message_entry(item, row)
+
+
+def _summary(connection: sqlite3.Connection, session_id: str, at: str) -> str:
+    """What a compaction that began then came to: the next event or message that has its summary."""
+    following = connection.execute(
+        "SELECT min(at) AS at FROM events WHERE session_id = ? AND at > ? AND +event = 'PreCompact'", (session_id, at)
+    ).fetchone()["at"]
+    within = (session_id, at, following or "9999")
+    row = connection.execute(
+        "SELECT extra FROM events WHERE session_id = ? AND at >= ? AND at < ? AND +event = 'PostCompact' "
+        "ORDER BY at LIMIT 1",
+        within,
+    ).fetchone()
+    if row and (told := _object(row["extra"]).get("compact_summary")):
+        return str(told)
+    row = connection.execute(
+        "SELECT text FROM transcript_parts WHERE session_id = ? AND at >= ? AND at < ? AND +kind = 'compact_summary' "
+        "ORDER BY at LIMIT 1",
+        within,
+    ).fetchone()
+    return row["text"] or "" if row else ""
 
 
 def load_pictures(connection: sqlite3.Connection, session_id: str, item: Item) -> list[pictures.Picture]:
@@ -169,7 +193,11 @@ def _load_call(connection: sqlite3.Connection, session_id: str, lines: Lines, it
     failed = next((part for part in parts if part["outcome"] == "failed"), None)
     if failed and call.outcome == "ok":  # Codex tells hooks no exit codes
         call = call._replace(outcome="failed", error=failed["text"] or "failed")
+    call = call._replace(asked=item.asked)
+    if call.outcome == "no result" and item.reason:
+        call = call._replace(error=item.reason)
     names = [f"e{row['id']}" for row in events] + [f"m{row['id']}" for row in parts]
+    names += [name for name in item.names if name not in names]
     return Entry(item.at, "tool", "", call.name, agent_id, call, tuple(names))
 
 

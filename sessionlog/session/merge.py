@@ -48,6 +48,9 @@ PART_KINDS = {
     "api_error": "notice",  # one that ended the turn has an outcome, and is a failure
 }
 
+# How the client's notice begins that it waits for a permission.
+ASKS = "Claude needs your permission"
+
 # What is known of the end of a call; the later ones say more.
 OUTCOMES = ("no result", "ok", "denied", "failed")
 
@@ -73,6 +76,15 @@ _SEEN_BY_HOOKS = """
         iif(event = 'UserPromptSubmit', prompt, last_assistant_message)
     FROM events WHERE session_id = ? AND +event IN ('UserPromptSubmit', 'StopFailure')
 """
+# Which call started which sub-agent.
+_STARTED = """
+    SELECT tool_use_id, json_extract(tool_response, '$.agentId') FROM events
+    WHERE session_id = ? AND +event = 'PostToolUse' AND +action = 'agent' AND json_valid(tool_response)
+"""
+# Whether permission was asked at all. Such events are rare, and found by their own index.
+_ASKED = "SELECT 1 FROM events WHERE event IN ('PermissionRequest', 'PermissionDenied') AND +session_id = ? LIMIT 1"
+# A reason may be any JSON text, and then no UTF-8.
+_DECISIONS = "SELECT id, decision, CAST(reason AS BLOB), tool_use_id FROM permission_decisions WHERE session_id = ?"
 _DECISION = "SELECT iif(json_valid(extra), json_extract(extra, '$.decision'), NULL) FROM events WHERE id = ?"
 
 
@@ -86,10 +98,15 @@ def read(connection: sqlite3.Connection, session_id: str) -> Outline:
             merger.agents[item.agent_id].items.append(item)
         for name in item.names:
             by_name.setdefault(name, item)
-    facts = "SELECT agent_id, agent_type, description FROM subagent_facts WHERE session_id = ?"
-    for agent_id, agent_type, description in _tuples(connection, facts, session_id):
+    facts = "SELECT agent_id, agent_type, description, tool_use_id FROM subagent_facts WHERE session_id = ?"
+    for agent_id, agent_type, description, tool_use_id in _tuples(connection, facts, session_id):
         if agent := merger.agents.get(agent_id):
             agent.type, agent.description = agent.type or agent_type or "", description or ""
+            agent.call = merger.calls.get(tool_use_id)
+    if any(agent.call is None for agent in merger.agents.values()) and any(item.action == "agent" for item in items):
+        for tool_use_id, agent_id in _tuples(connection, _STARTED, session_id):
+            if agent := merger.agents.get(agent_id):
+                agent.call = agent.call or merger.calls.get(tool_use_id)
     return Outline(items, by_name, merger.agents)
 
 
@@ -135,7 +152,7 @@ def _tuples(connection: sqlite3.Connection, query: str, *parameters: Any) -> Ite
         yield from rows
         connection.text_factory = str
         try:
-            rows = cursor.fetchmany(1000)
+            rows = cursor.fetchmany(500)
         finally:
             connection.text_factory = decode
 
@@ -168,7 +185,13 @@ class _Merger:
         self.last_words: dict[str | None, Item] = {}
         # Prompts and failures that hooks saw, by prompt_id and by words.
         self.seen: dict[tuple[str, str], _Seen] = {}
-        self.decisions: dict[int, tuple[str, bytes | None]] | None = None
+        # What was decided, by the question's row; and the questions about a call, by its id.
+        self.decisions: dict[int, tuple[str, str]] = {}
+        self.questions: dict[str, list[int]] = {}
+        self.calls_asked_about: dict[int, str] = {}
+        # What the next event or message may belong to: a compaction, a failure of the model.
+        self.compaction: Item | None = None
+        self.failure: Item | None = None
         has_parts = "SELECT 1 FROM transcript_parts WHERE session_id = ? LIMIT 1"
         self.has_parts = any(True for _ in _tuples(connection, has_parts, session_id))
 
@@ -178,6 +201,13 @@ class _Merger:
                 seen = _Seen(bool(prompt_id))
                 for key in filter(None, (prompt_id, words)):
                     self.seen[EVENT_KINDS[event], key] = seen
+        if any(True for _ in _tuples(self.connection, _ASKED, self.session_id)):
+            for row_id, decision, reason, tool_use_id in _tuples(self.connection, _DECISIONS, self.session_id):
+                if row_id is not None:
+                    self.decisions[row_id] = (decision, (reason or b"").decode("utf-8", "replace"))
+                    if tool_use_id:
+                        self.questions.setdefault(tool_use_id, []).append(row_id)
+                        self.calls_asked_about[row_id] = tool_use_id
         for row in heapq.merge(*(self._rows(query) for query in ((_EVENTS, _PARTS) if self.has_parts else (_EVENTS,)))):
             at, source, row_id, kind, agent_id, agent_type, tool, tool_use_id, prompt_id, action, outcome, *has = row
             name = f"{source}{row_id}"
@@ -197,6 +227,8 @@ class _Merger:
                 item = Item(at, name, "tool", tool or "", agent_id, tool_use_id, action or "", outcome or "no result")
                 if tool_use_id:
                     self.calls[tool_use_id] = item if self.keep_calls else None
+                    self._ask(item, tool_use_id)
+                self.failure = None
                 yield self._numbered(item)
             elif source == "e":
                 item = Item(at, name, EVENT_KINDS.get(kind, "event"), kind, agent_id, None, "", outcome or "")
@@ -211,6 +243,14 @@ class _Merger:
     def _rows(self, query: str) -> Iterator[tuple[Any, ...]]:
         return _tuples(self.connection, query, self.session_id, self.since)
 
+    def _ask(self, call: Item, tool_use_id: str) -> None:
+        """Whether permission was asked for a call, and given: that is a part of the call."""
+        for row_id in self.questions.get(tool_use_id, ()):
+            decision, reason = self.decisions[row_id]
+            call.names.append(f"e{row_id}")
+            call.asked = decision if call.asked in ("", "denied or not answered") else call.asked
+            call.reason = call.reason or reason
+
     def _numbered(self, item: Item) -> Item:
         item.number = self.number
         item.names.insert(0, item.name)
@@ -223,18 +263,27 @@ class _Merger:
         match item.kind:
             case "prompt":
                 self.last_words.clear()
+                self.failure = None
                 self._meet(item, prompt_id)
             case "notice" if item.title == "AgentPrompt":
                 self._meet(item, prompt_id)
             case "failure":
+                if self.failure and self.failure.name[0] == "m":  # the transcript has it in other words
+                    self.failure.names.append(item.name)
+                    return False
                 self._meet(item, None)
+                self.failure = item
             case "permission":
-                if self.decisions is None:
-                    # A reason may be any JSON text, and then no UTF-8.
-                    found = "SELECT id, decision, CAST(reason AS BLOB) FROM permission_decisions WHERE session_id = ?"
-                    self.decisions = {row[0]: row[1:] for row in _tuples(self.connection, found, self.session_id)}
-                decision, reason = self.decisions.get(row_id, ("denied or not answered", None))
-                item.outcome, item.reason = decision, (reason or b"").decode("utf-8", "replace")
+                if self.calls_asked_about.get(row_id) in self.calls:
+                    return False
+                item.outcome, item.reason = self.decisions.get(row_id, ("denied or not answered", ""))
+            case "compaction":
+                if item.title == "PostCompact" and self.compaction:
+                    self.compaction.names.append(item.name)
+                    return False
+                self.compaction = item
+            case "notice" if self.questions and self._words(item).startswith(ASKS):
+                item.minor = True  # the call says that somebody was asked
             case "review":
                 ((decision,),) = _tuples(self.connection, _DECISION, row_id)
                 item.outcome = "allowed" if decision == "allow" else "not allowed"
@@ -258,6 +307,15 @@ class _Merger:
             return
         if item.kind == "prompt":
             self.last_words.clear()
+            self.failure = None
+        if item.kind == "failure":
+            if self.failure and self.failure.name[0] == "e":
+                self.failure.names.append(item.name)
+                return
+            self.failure = item
+        if item.kind == "compaction" and self.compaction and self.compaction.name[0] == "e":
+            self.compaction.names.append(item.name)
+            return
         if has_thinking:
             yield self._numbered(Item(item.at, item.name, "thinking", "", item.agent_id))
         if item.kind == "thinking" or (item.kind == "answer" and not has_text):

@@ -23,6 +23,7 @@ class Item:
     action: str = ""  # of a call, what its tool does: run, edit, write, read, fetch, agent, ask
     outcome: str = ""  # of a call: ok, failed, denied, no result; of a permission or a review: allowed, denied, …
     reason: str = ""  # of a denied permission, what was said with it
+    asked: str = ""  # of a call for which permission was asked: allowed, denied, denied or not answered
     minor: bool = False  # the client's bookkeeping
     repeated: bool = False  # another item has its words
     number: int = 0  # its index in the session
@@ -61,6 +62,7 @@ class Agent:
     type: str = ""
     description: str = ""
     items: list[Item] = field(default_factory=list)
+    call: Item | None = None  # that started it
     stopped: bool = False
 
     @property

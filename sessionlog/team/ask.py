@@ -172,7 +172,7 @@ def search(
         raise SessionlogError("ask for at least one word")
     wanted = people(connection, whose)
     pattern = query.pattern(groups)
-    until, size, given = filters.until or "~", ROUND, 0
+    until, size, given = filters.until or "~", min(limit or ROUND, ROUND), 0
     seen: set[tuple[int, bool]] = set()
     while True:
         found = connection.execute(
@@ -188,7 +188,7 @@ def search(
             return
         seen |= {row[:2] for row in found}
         until = f"{found[-1][3]}!"  # this moment again, as there may be more of it
-        size = size if new else size * 2
+        size *= 2
 
 
 def _hits(
@@ -198,13 +198,14 @@ def _hits(
     pattern: re.Pattern[str] | None,
     filters: find.Filters,
 ) -> Iterator[tuple[find.Hit, str]]:
+    exact = words.is_exact(groups)
     rows_of = {is_message: _by_id(connection, found, is_message) for is_message in (False, True)}
     for row_id, is_message, _, _, developer in found:
         row = rows_of[is_message].get(row_id)
         if row is None:  # taken out this moment
             continue
         document = index.document_of_message(row) if is_message else index.document_of_event(row)
-        if document is None or not (words.holds(document, groups) or _is_cut(row, is_message)):
+        if document is None or not (exact or words.holds(document, groups) or _is_cut(row, is_message)):
             continue
         if not filters.file or find.is_file(row, filters.file):
             place = Place("", row.pop("of_project"), "")

@@ -52,6 +52,17 @@ def holds(document: Document, groups: Sequence[Sequence[query.Term]]) -> bool:
     return all(any(_has(fields, term) for term in group) != group[0].negated for group in groups)
 
 
+def is_exact(groups: Sequence[Sequence[query.Term]]) -> bool:
+    """Whether the index alone answers a question: single words and pairs of characters, no phrases."""
+
+    def is_one(term: query.Term) -> bool:
+        readings = _readings(term)
+        words = readings[0]
+        return len(readings) == 1 and (len(words) == 1 or (len(words) == 2 and all(map(_is_cjk, words))))
+
+    return all(is_one(term) for group in groups for term in group)
+
+
 def _texts(document: Document) -> list[str]:
     """All that can be found: also a tool by its name."""
     tools = [tag.removeprefix("tool ") for tag in document.tags if tag.startswith("tool ")]
@@ -59,13 +70,15 @@ def _texts(document: Document) -> list[str]:
 
 
 def _has(fields: list[list[str]], term: query.Term) -> bool:
-    for words in _readings(term):
+    """Whether a field has the words of a reading one after the other."""
+    for *first, last in _readings(term):
         for field in fields:
-            for start in range(len(field) - len(words) + 1):
-                if field[start : start + len(words) - 1] == words[:-1]:
-                    last = field[start + len(words) - 1]
-                    if last == words[-1] or (term.prefix and last.startswith(words[-1])):
-                        return True
+            starts = [at for at, word in enumerate(field) if word == first[0]] if first else range(len(field))
+            for start in starts:
+                end = start + len(first)
+                found = field[end : end + 1] if field[start:end] == first else []
+                if found == [last] or (term.prefix and found and found[0].startswith(last)):
+                    return True
     return False
 
 

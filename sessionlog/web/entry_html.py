@@ -122,16 +122,24 @@ def _show_call(found: Shown, call: Call, is_running: bool) -> None:
     states = {"ok": "ok", "failed": "failed", "denied": "refused"}
     found.state = states.get(call.outcome, "open" if is_running else "refused")
     note = ""
+    if call.asked == "allowed":
+        found.badges.append(("asked, allowed", "good"))
     if call.outcome == "failed":
         exit_code = calls.exit_code(call)
         found.badges.append((f"exit {plain.one_line(exit_code, 12)}" if exit_code else "failed", "bad"))
-    elif found.state == "open":
-        found.badges.append(("running", "live"))
-    elif call.outcome == "denied":
+    elif "denied" in (call.outcome, call.asked):
+        found.state = "refused"
         found.badges.append(("denied", "bad"))
+        note = "Somebody, or a rule, said no:" if call.error else ""
+    elif found.state == "open":
+        found.badges.append(("waits for an answer" if call.asked else "running", "live"))
     elif found.state == "refused":
-        found.badges.append(("no result", "bad"))
-        note = "It has no result: it was cancelled or cut off."
+        found.badges.append((call.asked or "no result", "bad"))
+        note = (
+            "Permission was asked. No answer is recorded: it was denied, or the session ended."
+            if call.asked
+            else "It has no result: it was cancelled or cut off."
+        )
     inputs = call.input if isinstance(call.input, dict) else {}
     if isinstance(command := inputs.get("command"), str):
         found.copy = plain.safe(command[:4000])
@@ -186,7 +194,9 @@ def _show_words(found: Shown, entry: Entry) -> None:
             if title and entry.kind != "event":
                 found.badges.append((title, ""))
             flat = _fields(text) if entry.kind == "event" else tags.without(text[:20_000])
-            found.headline = plain.one_line(terminal_output.without_colours(flat), 140)
+            found.headline = plain.one_line(terminal_output.without_colours(flat).lstrip("# "), 140)
+            if entry.kind == "notice" and flat.startswith(("/", "! ")):
+                found.label = "Command"
             if entry.kind == "thinking" or len(flat) > 140 or "\n" in flat.strip() or "<" in text[:1]:
                 look = "markdown" if entry.kind in ("thinking", "compaction") else "words"
                 found.make = lambda: _tagged(text, look)
@@ -196,7 +206,7 @@ def _tagged(text: str, look: str) -> Iterator[Part]:
     """A text, with what the client wrapped in tags as what it is."""
     said = tags.read(text)
     if said.command:
-        yield Part("prompted", highlight.block(said.command[:4000], None), source="text")
+        yield Part("code", highlight.block(said.command[:4000], None), source="text")
     if said.shell:
         some, left_out = cut(said.shell, 30, 4_000)
         yield Part("prompted", highlight.block(some, highlight.for_language("bash")), left_out, "text")
@@ -228,8 +238,8 @@ def _failure(text: str) -> Iterator[Part]:
     message = error.get("message") if isinstance(error, dict) else None
     if isinstance(message, str):
         rest = [line for line in lines if line is not told]
-        yield words("\n".join((f"{sentence.strip()} {message}".strip(), *rest)), "words", "text")
-        yield Part("output", highlight.block(_json(sent)[:4000], highlight.for_language("json")), "", "text")
+        shown = words("\n".join((f"{sentence.strip()} {message}".strip(), *rest)), "words", "text")
+        yield shown._replace(left_out="all that came back")
     else:
         yield words(text or "The answer failed.", "words", "text")
 

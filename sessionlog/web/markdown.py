@@ -15,6 +15,7 @@ TAGS = {
     *("p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "ul", "ol", "li", "pre"),
     *("table", "thead", "tbody", "tr", "th", "td", "strong", "em", "s", "code", "span", "a"),
 }
+TASKS = {"[x] ": "☑", "[X] ": "☑", "[ ] ": "☐"}
 # Longer texts are shown as they came: some that are made for it take the parser seconds.
 RENDERED = 30_000
 
@@ -27,7 +28,10 @@ def html(text: str) -> Markup | None:
     clean = nh3.clean(
         rendered,
         tags=TAGS,
-        attributes={"a": {"href"}, "span": {"class"}, "pre": {"class"}, "ol": {"start"}},
+        attributes={
+            **{"a": {"href"}, "span": {"class"}, "pre": {"class"}, "ol": {"start"}, "li": {"class"}},
+            **{"th": {"class"}, "td": {"class"}},
+        },
         url_schemes={"http", "https", "mailto"},
         link_rel="noopener noreferrer nofollow",
     )
@@ -51,6 +55,28 @@ def _renderer() -> Any:
         rendered: str = self.renderToken(tokens, index, options, env)
         return rendered
 
+    def cell(self: Any, tokens: Any, index: int, options: Any, env: Any) -> str:
+        """Aligned by a class: pages have no styles of their own."""
+        style = str(tokens[index].attrs.pop("style", ""))
+        if style in ("text-align:right", "text-align:center"):
+            tokens[index].attrSet("class", style.partition(":")[2])
+        opened: str = self.renderToken(tokens, index, options, env)
+        return opened
+
+    def item(self: Any, tokens: Any, index: int, options: Any, env: Any) -> str:
+        """- [x] is a task that is done."""
+        words = next((token for token in tokens[index : index + 3] if token.type == "inline"), None)
+        first = words.children[0] if words and words.children else None
+        mark = TASKS.get(first.content[:4]) if first and first.type == "text" else None
+        if first and mark:
+            first.content = f"{mark} {first.content[4:]}"
+            tokens[index].attrSet("class", "task")
+        opened: str = self.renderToken(tokens, index, options, env)
+        return opened
+
+    for name in ("th_open", "td_open"):
+        parser.add_render_rule(name, cell)
+    parser.add_render_rule("list_item_open", item)
     for name in ("fence", "code_block"):
         parser.add_render_rule(name, fence)
     for name in ("heading_open", "heading_close"):

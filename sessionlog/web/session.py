@@ -17,13 +17,16 @@ from sessionlog.session.live import may_grow
 from sessionlog.session.load import load, load_pictures
 from sessionlog.session.outline import Outline
 from sessionlog.text import plain
-from sessionlog.web import archives, entry_html, guard, highlight
+from sessionlog.web import archives, beside, entry_html, guard, highlight, session_files
 from sessionlog.web import page as pages
 from sessionlog.web.archives import Archive
 from sessionlog.web.session_query import Choice
 from sessionlog.web.session_window import PromptList, View
 
 FORMATS = {"md": ("markdown", "text/markdown"), "jsonl": ("jsonl", "application/jsonl"), "html": ("html", "text/html")}
+PRINT_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
 # Characters that come at once when somebody wants to see more of a text.
 PIECE = 200_000
 
@@ -36,6 +39,9 @@ def routes(datasette: Any) -> list[tuple[str, Any]]:
     return [
         (rf"{here}$", page),
         (rf"{here}/part$", part),
+        (rf"{here}/files$", files),
+        (rf"{here}/beside$", neighbours),
+        (rf"{here}/print$", printed),
         (rf"{here}/live$", live),
         (rf"{here}/outline$", outline),
         (rf"{here}/next$", following),
@@ -57,7 +63,8 @@ async def page(datasette: Any, request: Any) -> Response:
         view = View(connection, session, _outline(archive, connection, session_id), choice)
         stamp = _stamp(connection, session_id)
         about = header.load(connection, session, archive.place.project)
-        return {"stamp": stamp, "window": view.window(), **_around_it(view, about)}
+        around = beside.around(connection, session)
+        return {"stamp": stamp, "window": view.window(), "around": around, **_around_it(view, about)}
 
     context = await archives.read(archive, question)
     return await pages.render(
@@ -104,7 +111,8 @@ async def live(datasette: Any, request: Any) -> Response:
             return None
         view = View(connection, session, _outline(archive, connection, session_id), choice)
         about = header.load(connection, session, archive.place.project)
-        return {"stamp": stamp, "window": view.newest(), **_around_it(view, about)}
+        around = beside.around(connection, session)
+        return {"stamp": stamp, "window": view.newest(), "around": around, **_around_it(view, about)}
 
     context = await archives.read(archive, question)
     if context is None:
@@ -112,6 +120,28 @@ async def live(datasette: Any, request: Any) -> Response:
     frame = _frame(datasette, archive, session_id, choice)
     html = await pages.fragment(datasette, "session_live", **frame, **context)
     return pages.response(str(html))
+
+
+async def files(datasette: Any, request: Any) -> Response:
+    """The files that the session changed."""
+    archive, session_id = _asked(datasette, request)
+
+    def read(connection: sqlite3.Connection) -> tuple[dict[str, Any], Outline]:
+        return _session(connection, session_id), _outline(archive, connection, session_id)
+
+    return await session_files.page(datasette, request, archive, session_id, read)
+
+
+async def neighbours(datasette: Any, request: Any) -> Response:
+    """The sessions of the project around this one, for screens that have room beside it."""
+    archive, session_id = _asked(datasette, request)
+
+    def question(connection: sqlite3.Connection) -> list[dict[str, Any]]:
+        return beside.sessions(connection, session_id)
+
+    found = await archives.read(archive, question)
+    context = {"archive": archive, "session_id": session_id, "sessions": found}
+    return pages.response(str(await pages.fragment(datasette, "session_beside", **context)))
 
 
 async def outline(datasette: Any, request: Any) -> Response:
@@ -204,11 +234,20 @@ async def text(datasette: Any, request: Any) -> Response:
     return answer
 
 
+async def printed(datasette: Any, request: Any) -> AsgiStream:
+    """The whole session on one page, to print."""
+    return await _written(datasette, request, "html", "inline")
+
+
 async def download(datasette: Any, request: Any) -> AsgiStream:
     """The session as a file, written as it is read."""
+    return await _written(datasette, request, request.url_vars["format"], "attachment")
+
+
+async def _written(datasette: Any, request: Any, ending: str, disposition: str) -> AsgiStream:
     archive, session_id = _asked(datasette, request)
     await archives.read(archive, lambda connection: _session(connection, session_id))
-    name, content_type = FORMATS[request.url_vars["format"]]
+    name, content_type = FORMATS[ending]
     chosen = [export.Chosen(archive.place, [session_id])]
     chunks = _gathered(export.chunks(chosen, export.Options(format=name)))
     file_name = f"session-{hashlib.sha256(session_id.encode()).hexdigest()[:8]}"
@@ -226,8 +265,9 @@ async def download(datasette: Any, request: Any) -> AsgiStream:
                 thread.submit(chunks.close)
 
     headers = {
-        "content-disposition": f'attachment; filename="{file_name}.{request.url_vars["format"]}"',
-        "content-security-policy": guard.POLICY,
+        "content-disposition": f'{disposition}; filename="{file_name}.{ending}"',
+        # The page brings its style along, and a policy of its own that is stricter.
+        "content-security-policy": guard.POLICY if disposition == "attachment" else PRINT_POLICY,
         "cache-control": "no-store",
     }
     return AsgiStream(stream, headers=headers, content_type=f"{content_type}; charset=utf-8")

@@ -50,6 +50,8 @@ class Choice(NamedTuple):
             return "bookkeeping" in self.kinds
         if not (self.kinds or self.tools or self.trouble):
             return True
+        if item.asked and "permission" in self.kinds:
+            return True
         return item.group in self.kinds or (item.is_call and item.title in self.tools) or (self.trouble and is_trouble)
 
     @property

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from sessionlog.agents.claude_code import tags
+from sessionlog.session import call as calls
 from sessionlog.session import live
 from sessionlog.session.load import Entry, load, load_pictures
 from sessionlog.session.merge import words
@@ -28,6 +29,15 @@ WINDOW, BEFORE = 36, 12
 CALLS, AGENT, PROMPTS, NEWEST = 6, 30, 80, 120
 # A pause (s) that is worth a word.
 PAUSE = 300
+
+_USED = """
+    SELECT
+        input_tokens + cache_read_tokens + cache_write_5m_tokens + cache_write_1h_tokens AS context,
+        output_tokens AS written
+    FROM transcript_parts AS part JOIN model_answers AS answer
+        ON answer.message_id = part.message_id AND answer.request_id = ifnull(part.request_id, '')
+    WHERE part.id = ?
+"""
 
 WAITING = ("no result", "denied or not answered")  # or it may still come
 
@@ -76,7 +86,7 @@ class Block:
         """What stands in the block of a sub-agent, calls that follow each other together; its start says nothing."""
         found: list[list[Shown]] = []
         for entry in self.entries:
-            if entry.kind == "sub-agent" and not entry.parts:
+            if entry.kind == "sub-agent" and self._repeats(entry):
                 continue
             if entry.kind == "tool" and found and found[-1][0].kind == "tool":
                 found[-1].append(entry)
@@ -84,10 +94,17 @@ class Block:
                 found.append([entry])
         return found
 
+    def _repeats(self, entry: Shown) -> bool:
+        """Whether it says nothing, or what the call says that started the sub-agent: what it was asked, and came to."""
+        call = self.agent.call if self.agent else None
+        own = next((other for other in self.entries if call and call.name in other.names), None)
+        told = {part.html for part in own.parts} if own else set()
+        return all(part.html in told for part in entry.parts)
+
     @property
     def anchors(self) -> list[str]:
         """What a link may call the block of a sub-agent, but for its id: its start and its end are not shown apart."""
-        hidden = [entry for entry in self.entries if entry.kind == "sub-agent" and not entry.parts]
+        hidden = [entry for entry in self.entries if entry.kind == "sub-agent" and self._repeats(entry)]
         names = [name for entry in hidden for name in (entry.name, *entry.anchors)]
         return [name for name in names if name != self.name]
 
@@ -163,6 +180,17 @@ class PromptList(NamedTuple):
     later: str
 
 
+class Counts(NamedTuple):
+    """What happened how often: the same items as in the outline, the filters and the timeline."""
+
+    prompts: int
+    calls: int
+    edits: int
+    failures: int
+    denied: int
+    agents: int
+
+
 class View:
     """A session seen through a choice."""
 
@@ -186,6 +214,19 @@ class View:
     def count(self) -> int:
         """How many entries there are to see."""
         return sum(len(block.items) for block in self.blocks)
+
+    @property
+    def counts(self) -> Counts:
+        """For the head of the page."""
+        items = [item for item in self.outline.items if not item.minor]
+        return Counts(
+            prompts=len(self._prompts),
+            calls=sum(item.is_call for item in items),
+            edits=sum(item.is_edit for item in items),
+            failures=sum(item.outcome == "failed" for item in items),
+            denied=sum(item.kind == "tool" and item.outcome == "denied" for item in items),
+            agents=len(self.outline.agents),
+        )
 
     def is_trouble(self, item: Item) -> bool:
         """Whether something went wrong; what still waits for its result has not yet."""
@@ -243,6 +284,7 @@ class View:
         kinds = Counter(item.group for item in self.outline.items)
         if kinds["sub-agent"]:
             kinds["sub-agent"] = len(self.outline.agents)
+        kinds["permission"] += sum(bool(item.asked) for item in self.outline.items)
         tools = Counter(item.title for item in self.outline.items if item.is_call)
         trouble = sum(self.is_trouble(item) for item in self.outline.items if not item.minor)
 
@@ -305,19 +347,30 @@ class View:
             for item in items:
                 if item.agent_id:
                     of_agents.setdefault(item.agent_id, []).append(item)
+        # The call that started a sub-agent and what the sub-agent did are one thing.
+        wanted = set(items)
+        started = {
+            agent.call: agent_id
+            for agent_id, agent in self.outline.agents.items()
+            if agent.call and agent.call in wanted and agent_id in of_agents and not agent.call.agent_id
+        }
+        for call, agent_id in started.items():
+            of_agents[agent_id] = sorted((call, *of_agents[agent_id]), key=lambda item: item.number)
+        first = {own[0]: agent_id for agent_id, own in of_agents.items()}
         run: list[Item] = []
         continues = False
         for item in items:
-            if item.agent_id in of_agents and of_agents[item.agent_id][0] is not item:
+            of_agent = first.get(item)
+            if of_agent is None and (item.agent_id in of_agents or item in started):
                 continue
-            in_run = item.kind == "tool" and item.agent_id not in of_agents
+            in_run = item.kind == "tool" and of_agent is None
             if run and (not in_run or len(run) == CALLS):
                 yield Block("calls", run, continues=continues)
                 continues, run = in_run, []
             if in_run:
                 run.append(item)
-            elif item.agent_id in of_agents:
-                yield Block("agent", of_agents[item.agent_id], self.outline.agents[item.agent_id])
+            elif of_agent is not None:
+                yield Block("agent", of_agents[of_agent], self.outline.agents[of_agent])
             else:
                 yield Block("one", [item])
         if run:
@@ -407,19 +460,25 @@ class View:
             block.left_out = len(block.items) - len(items)
         loaded = load(self.connection, self.session["session_id"], items)
         block.entries = [self._shown(entry, item) for entry, item in zip(loaded, items, strict=True)]
+        self._add_tokens(items, block.entries)
         if block.agent:
             said = next((item for item in reversed(block.agent.items) if item.title == "SubagentStop"), None)
-            told = block.agent.description or (words(self.connection, said, 300) if said else "")
+            told = (
+                block.agent.description
+                or self._described(block.agent)
+                or (words(self.connection, said, 300) if said else "")
+            )
             block.headline = plain.one_line(told, 160)
         block.trouble = sum(self.is_trouble(item) for item in (block.agent or block).items)
         # Who asks for problems wants to see them, not a line that says how many there are.
         asked = self.choice.trouble or self.choice.tools or self.choice.kinds
         block.is_open = block.kind == "agent" and (bool(asked) or any(item is self.target for item in block.items))
-        begun = bisect_right([item.number for item in self._prompts], block.number)
-        block.turn = self._prompts[begun - 1].name if begun else ""
+        turn = bisect_right([item.number for item in self._prompts], block.number)
+        block.turn = self._prompts[turn - 1].name if turn else ""
         if block.kind == "agent":
-            for entry in block.entries:
-                entry.is_open = entry.is_open and entry.state == "failed"
+            begun = block.agent.call if block.agent else None
+            for item, entry in zip(items, block.entries, strict=True):
+                entry.is_open = (entry.is_open and entry.state == "failed") or item is begun
         block.is_running = self.is_live and (
             (block.agent is not None and not block.agent.stopped and block.number >= self._turn)
             or any(entry.state == "open" for entry in block.entries)
@@ -430,6 +489,13 @@ class View:
         day = plain.local_time(block.items[0].at, "%A, %d %B %Y")
         block.day = day if not previous or plain.local_time(previous, "%A, %d %B %Y") != day else ""
 
+    def _described(self, agent: Agent) -> str:
+        """What the call that started it says of it."""
+        if agent.call is None:
+            return ""
+        (entry,) = load(self.connection, self.session["session_id"], [agent.call])
+        return calls.argument(entry.call) if entry.call else ""
+
     def _shown(self, entry: Entry, item: Item) -> Shown:
         """The entry for the template, with the pictures that somebody pasted."""
         found = entry_html.shown(self._at_home(entry), item, self._is_running(item))
@@ -438,6 +504,16 @@ class View:
             made = found.make
             found.make = lambda: [*made(), *tool_html.pictures_of(pasted)]
         return found
+
+    def _add_tokens(self, items: list[Item], entries: list[Shown]) -> None:
+        """What each answer read and wrote: how full the context was."""
+        for item, entry in zip(items, entries, strict=True):
+            name = next((name for name in item.names if name[0] == "m"), "")
+            if item.kind != "answer" or not name:
+                continue
+            row = self.connection.execute(_USED, (int(name[1:]),)).fetchone()
+            if row and row["context"]:
+                entry.took = f"context {plain.amount(row['context'])} · {plain.amount(row['written'])} tokens out"
 
     def _at_home(self, entry: Entry) -> Entry:
         """A transcript does not say where a call was made: in the session's folder, as far as one knows."""

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -49,6 +49,7 @@ class Server:
     def __init__(self, folder: str, port: int) -> None:
         self.folder = folder
         self.port = port
+        self.pid = 0
 
     def dsn(self, database: str = "postgres", user: str = OWNER) -> str:
         return f"host={self.folder} port={self.port} dbname={database} user={user}"
@@ -58,7 +59,9 @@ class Server:
 
 
 @contextmanager
-def running(binaries: Path, *settings: str, port: int = 5432) -> Iterator[Server]:
+def running(
+    binaries: Path, *settings: str, port: int = 5432, configure: Callable[[Path], None] = lambda data: None
+) -> Iterator[Server]:
     """Start a server, and end it. PostgreSQL refuses to run as root: then it runs as nobody."""
     folder = tempfile.mkdtemp(prefix="sessionlog-pg-", dir="/tmp")
     who = {}
@@ -78,6 +81,7 @@ def running(binaries: Path, *settings: str, port: int = 5432) -> Iterator[Server
         [binaries / "initdb", "-D", data, "-A", "trust", "-U", OWNER, "-E", "UTF8", "--no-locale", "-N"],
         check=True, capture_output=True, cwd=folder, env=environment, **who,
     )  # fmt: skip
+    configure(Path(data))
     options = [word for setting in (*FAST, "listen_addresses=", *settings) for word in ("-c", setting)]
     with open(f"{folder}/log", "wb") as log:
         process = subprocess.Popen(
@@ -85,6 +89,7 @@ def running(binaries: Path, *settings: str, port: int = 5432) -> Iterator[Server
             cwd=folder, stdout=log, stderr=log, env=environment, start_new_session=True, **who,
         )  # fmt: skip
     server = Server(folder, port)
+    server.pid = process.pid
     try:
         _wait(server, process)
         yield server

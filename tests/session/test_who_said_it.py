@@ -237,12 +237,8 @@ def test_hooks_saw_the_start_and_the_transcript_the_denial(home: Path) -> None:
     assert denials() == [("Bash", "denied", "not now")]
     assert "not now" in printed("show", "s") and "no result" not in printed("show", "s")
     with closing(read.connect(shop())) as connection:
-        items = {item.kind: item for item in merge.read(connection, "s").items}
-    assert (items["tool"].outcome, items["permission"].outcome, items["permission"].reason) == (
-        "denied",
-        "denied",
-        "not now",
-    )
+        (item,) = merge.read(connection, "s").items
+    assert (item.kind, item.outcome, item.asked, item.reason) == ("tool", "denied", "denied", "not now")
 
 
 # --- Hooks that saw a part, or nothing --------------------------------------------------------------------------------

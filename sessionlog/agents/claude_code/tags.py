@@ -73,4 +73,5 @@ def without(text: str) -> str:
 def error(text: str) -> str:
     """The error of a call without the tag around it."""
     start, end = "<tool_use_error>", "</tool_use_error>"
-    return text.strip().removeprefix(start).removesuffix(end) if text.lstrip().startswith(start) else text
+    is_tagged = text[:100].lstrip().startswith(start)  # it may be megabytes: only then it is copied
+    return text.strip().removeprefix(start).removesuffix(end) if is_tagged else text

