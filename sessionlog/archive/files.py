@@ -14,12 +14,20 @@ from collections.abc import Iterable
 SQLITE_ENDINGS = ("-wal", "-shm", "-journal")
 # Built from the archive (see sidecar). Not *.db, because they are no archives.
 SIDECAR_ENDINGS = (".search", ".digest")
+# Pins, tags and notes of people (see notes).
+NOTES_ENDING = ".notes"
 # A database that was set aside has a date behind this.
 DAMAGED = ".damaged-"
 
-_LOCKS = (".lock", *(f"{ending}.lock" for ending in SIDECAR_ENDINGS))
+_LOCKS = (".lock", *(f"{ending}.lock" for ending in (*SIDECAR_ENDINGS, NOTES_ENDING)))
 _DATABASES = ("", *SIDECAR_ENDINGS)
-_ENDINGS = (*_DATABASES, *(f"{name}{ending}" for name in _DATABASES for ending in SQLITE_ENDINGS), *_LOCKS, ".spool")
+_ENDINGS = (
+    *_DATABASES,
+    *(f"{name}{ending}" for name in _DATABASES for ending in SQLITE_ENDINGS),
+    *_LOCKS,
+    NOTES_ENDING,
+    ".spool",
+)
 
 # In a home folder. These files hold nothing of any session; `following` has empty stamps, `redact` cleans `rejected`.
 FOLDERS = ("rejected", "following")

@@ -36,6 +36,7 @@ GROUPS = ("Risks", "Permissions", "Trouble", "Work")
 
 # A count that takes longer (s) is not worth waiting for in a list.
 PATIENCE = 0.15
+FEW = 100
 
 
 class Audit(NamedTuple):
@@ -48,6 +49,16 @@ class Audit(NamedTuple):
     finding: bool
     group: str
     parameters: dict[str, str]
+
+
+class Count(NamedTuple):
+    """How many rows an audit finds; at least so many, if not all were counted."""
+
+    rows: int
+    is_all: bool
+
+    def __str__(self) -> str:
+        return f"{self.rows:,}{'' if self.is_all else '+'}" if self.rows or self.is_all else "?"
 
 
 @cache
@@ -102,24 +113,27 @@ def ask_all(places: Iterable[Place], query: Audit, since: str = "", seconds: flo
     return rows
 
 
-def counts(places: Iterable[Place], since: str = "", patience: float = PATIENCE) -> dict[str, int | None]:
-    """How many rows each audit finds in all these archives; None if that takes too long to find out."""
-    found: dict[str, int | None] = dict.fromkeys(audits(), 0)
+def counts(places: Iterable[Place], since: str = "", patience: float = PATIENCE) -> dict[str, Count]:
+    """How many rows each audit finds in all these archives, as far as that can be found out quickly."""
+    found = dict.fromkeys(audits(), Count(0, True))
     for place in places:
         with closing(read.connect(place)) as connection:
             for name, query in audits().items():
-                before = found[name]
-                number = None if before is None else _count(connection, query, since, patience)
-                found[name] = None if before is None or number is None else before + number
+                more = _count(connection, query, since, patience)
+                found[name] = Count(found[name].rows + more.rows, found[name].is_all and more.is_all)
     return found
 
 
-def _count(connection: sqlite3.Connection, query: Audit, since: str, seconds: float) -> int | None:
+def _count(connection: sqlite3.Connection, query: Audit, since: str, seconds: float) -> Count:
+    """All rows; if counting them takes too long, whether there are more than a hundred."""
     cursor = connection.cursor()
     cursor.row_factory = None
-    try:
-        with limited(connection, seconds):
-            number: int = cursor.execute(f"SELECT count(*) FROM ({query.sql})", {"since": since}).fetchone()[0]
-    except TookTooLong:
-        return None
-    return number
+    for limit in (-1, FEW + 1):
+        try:
+            with limited(connection, seconds):
+                counted = f"SELECT count(*) FROM (SELECT 1 FROM ({query.sql}) LIMIT {limit})"
+                number: int = cursor.execute(counted, {"since": since}).fetchone()[0]
+            return Count(number, True) if limit < 0 or number <= FEW else Count(FEW, False)
+        except TookTooLong:
+            continue
+    return Count(0, False)

@@ -64,21 +64,23 @@ def command(
     else:
         counts = audit.counts(found, since or "", *([float("inf")] if fail_if_any else []))
         _print_list(counts, form)
-        findings = sum(counts[query.name] or 0 for query in audit.audits().values() if query.finding)
+        findings = sum(counts[query.name].rows for query in audit.audits().values() if query.finding)
     if fail_if_any and findings:
         ctx.exit(1)
 
 
-def _print_list(counts: dict[str, int | None], form: str | None) -> None:
+def _print_list(counts: dict[str, audit.Count], form: str | None) -> None:
     queries = audit.audits().values()
-    listed = [{**query._asdict(), "rows": counts[query.name]} for query in queries]
+    listed = [
+        {**query._asdict(), "rows": count.rows if (count := counts[query.name]).is_all else None} for query in queries
+    ]
     if form:
         print_rows(list(listed[0]), [list(query.values()) for query in listed], form)
         return
     for query in queries:
-        number = counts[query.name]
-        text = "too many to count quickly" if number is None else f"{number:,}"
-        text = click.style(text, fg="red" if query.finding and number else None)
+        count = counts[query.name]
+        text = str(count) if count.rows or count.is_all else "too many to count quickly"
+        text = click.style(text, fg="red" if query.finding and count.rows else None)
         click.echo(f"{click.style(query.name, fg='yellow')}  {query.title}: {text}")
         click.echo(click.wrap_text(query.description, min(terminal.width(), 120), "    ", "    "))
 

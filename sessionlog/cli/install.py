@@ -1,4 +1,4 @@
-"""`sessionlog install`: register the hooks in a settings file of Claude Code."""
+"""`sessionlog install`: register the hooks with Claude Code and other agents."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from pathlib import Path
 
 import click
 
+from sessionlog.agents.registry import CLAUDE_CODE
+from sessionlog.cli import agents
 from sessionlog.cli.dialogue import confirm, note
 from sessionlog.cli.main import example
 from sessionlog.errors import SessionlogError
-from sessionlog.install import commands, mcp_server, settings_files
+from sessionlog.install import commands, mcp_server, other_agents, settings_files
 from sessionlog.text import plain
 
 
@@ -20,8 +22,17 @@ from sessionlog.text import plain
     "sessionlog install --scope local --events core --yes",
     "sessionlog install --supervisor 'sessionlog review'",
     "sessionlog install --mcp",
+    "sessionlog install --agent codex",
+    "sessionlog install --agent all",
 )
 @click.command("install")
+@click.option(
+    "--agent",
+    type=click.Choice([*agents.CLIENTS, agents.ALL]),
+    default=CLAUDE_CODE,
+    show_default=True,
+    help="The agent to record. all: those found on this machine.",
+)
 @click.option(
     "--scope",
     type=click.Choice(settings_files.SCOPES),
@@ -49,6 +60,7 @@ from sessionlog.text import plain
 @click.option("--dry-run", is_flag=True, help="Show the diff and write nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def command(
+    agent: str,
     scope: str,
     events: str | None,
     supervisor: str | None,
@@ -58,16 +70,33 @@ def command(
     dry_run: bool,
     yes: bool,
 ) -> None:
-    """Register sessionlog's hooks with Claude Code.
+    """Register sessionlog's hooks with Claude Code, or with other agents.
 
     Only our own entries are added or brought up to date; every other byte of the settings file stays as it is. A copy
     of the file is kept beside it. `sessionlog uninstall` takes the entries out again.
     """
+    if agent != CLAUDE_CODE and (scope != "user" or events or supervisor or client_version):
+        raise SessionlogError("--scope, --events, --supervisor and --client-version are for Claude Code alone.")
     commands.refuse_cache()
-    cwd = Path.cwd()
     if mcp:
-        _install_server(scope, cwd, dry_run, yes)
+        _install_server(scope, Path.cwd(), dry_run, yes)
         return
+    if agent in (CLAUDE_CODE, agents.ALL):
+        _install_claude_code(scope, events, supervisor, client_version, diff, dry_run, yes)
+    if agent != CLAUDE_CODE:
+        agents.install(other_agents.found() if agent == agents.ALL else [agent], diff, dry_run, yes)
+
+
+def _install_claude_code(
+    scope: str,
+    events: str | None,
+    supervisor: str | None,
+    client_version: str | None,
+    diff: bool,
+    dry_run: bool,
+    yes: bool,
+) -> None:
+    cwd = Path.cwd()
     path = settings_files.settings_file(scope, cwd)
     version = commands.parse_version(client_version) if client_version else commands.client_version()
     if client_version and version is None:
@@ -79,7 +108,7 @@ def command(
     groups = None if supervisor is None else commands.supervisor_groups(supervisor, quiet_if_missing=shared)
     change = settings_files.plan_install(path, handlers, groups)
     if diff or dry_run:
-        show(change)
+        agents.show(change)
     if events == "all" and version is None:
         note(
             "The version of Claude Code is unknown, so only the 14 core events are registered (--client-version X.Y.Z)."
@@ -110,12 +139,16 @@ def command(
     click.echo("New sessions are recorded from now on, running ones too; no restart is needed.")
     click.echo("  sessionlog sessions    see what was recorded")
     click.echo("  sessionlog import      bring in the sessions that Claude Code still has on disk")
+    others = [name for name in other_agents.found() if not other_agents.is_registered(name)]
+    if others:
+        titles = ", ".join(other_agents.settings(name).TITLE for name in others)
+        click.echo(f"  sessionlog install --agent all    record {titles} too")
 
 
 def _install_server(scope: str, cwd: Path, dry_run: bool, yes: bool) -> None:
     path = mcp_server.server_file(scope, cwd)
     change = mcp_server.plan_install(path, scope)
-    show(change)
+    agents.show(change)
     if not change.needed:
         click.echo(f"A server called {mcp_server.NAME} is registered in {path}.")
         return
@@ -126,9 +159,3 @@ def _install_server(scope: str, cwd: Path, dry_run: bool, yes: bool) -> None:
     settings_files.apply(change)
     click.secho(f"Installed in {path}.", fg="green")
     click.echo("New sessions can ask the archive; /mcp in Claude Code lists the tools.")
-
-
-def show(change: settings_files.Change) -> None:
-    """Print the diff, in colour on a terminal (click takes the colour out elsewhere)."""
-    for line in change.diff():
-        click.secho(plain.safe(line), fg={"+": "green", "-": "red", "@": "cyan"}.get(line[:1]))

@@ -1,27 +1,41 @@
-"""`sessionlog uninstall`: take the hooks out of the settings files of Claude Code."""
+"""`sessionlog uninstall`: take the hooks out of the settings files of Claude Code and other agents."""
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import click
 
+from sessionlog.agents.registry import CLAUDE_CODE
 from sessionlog.archive.place import home_folder
+from sessionlog.cli import agents
 from sessionlog.cli.dialogue import confirm, note
-from sessionlog.cli.install import show
 from sessionlog.cli.main import example
 from sessionlog.errors import SessionlogError
-from sessionlog.install import mcp_server, settings_files
+from sessionlog.install import mcp_server, other_agents, settings_files
 from sessionlog.maintain import purge as maintain
 from sessionlog.text import plain
 
 
-@example("sessionlog uninstall", "sessionlog uninstall --dry-run", "sessionlog uninstall --purge")
+@example(
+    "sessionlog uninstall",
+    "sessionlog uninstall --dry-run",
+    "sessionlog uninstall --agent codex",
+    "sessionlog uninstall --purge",
+)
 @click.command("uninstall")
+@click.option(
+    "--agent",
+    type=click.Choice([*agents.CLIENTS, agents.ALL]),
+    default=agents.ALL,
+    show_default=True,
+    help="The agent that is no longer to be recorded.",
+)
 @click.option("--purge", is_flag=True, help="Also remove everything that was recorded, for all projects.")
 @click.option("--dry-run", is_flag=True, help="Show what would change and write nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-def command(purge: bool, dry_run: bool, yes: bool) -> None:
+def command(agent: str, purge: bool, dry_run: bool, yes: bool) -> None:
     """Take sessionlog's hooks and its MCP server out of the settings files of the user and of this project.
 
     The files become what they were before `sessionlog install`, with all that was changed in them since. What was
@@ -30,17 +44,20 @@ def command(purge: bool, dry_run: bool, yes: bool) -> None:
     cwd = Path.cwd()
     changes: list[settings_files.Change] = []
     problems: list[str] = []
-    plans = [(path, settings_files.plan_uninstall) for path in settings_files.all_settings_files(cwd)]
-    plans += [(path, mcp_server.plan_uninstall) for path in mcp_server.all_server_files(cwd)]
-    for path, plan in plans:
+    files = settings_files.all_settings_files(cwd) if agent in (CLAUDE_CODE, agents.ALL) else []
+    others = [name for name in other_agents.names() if agent in (name, agents.ALL)]
+    plans = [partial(settings_files.plan_uninstall, path) for path in files]
+    if files:
+        plans += [partial(mcp_server.plan_uninstall, path) for path in mcp_server.all_server_files(cwd)]
+    for plan in [*plans, *(partial(other_agents.plan_uninstall, name) for name in others)]:
         try:
-            change = plan(path)
+            change = plan()
         except SessionlogError as error:  # a broken file in one place keeps nobody from uninstalling in another
             problems.append(str(error))
             continue
         if change.needed:
             changes.append(change)
-            show(change)
+            agents.show(change)
     for problem in problems:
         note(problem)
     if not changes:

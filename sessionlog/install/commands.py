@@ -30,8 +30,8 @@ _WORD = r"""(?:[^\s'"`$;&|<>()\\]|'[^']*'|"'")+"""
 # Our entries are known by the form of their command, wherever an older version or another interpreter lived. The
 # names of the scripts alone would not do: other people's hooks are called post_tool_use.py too.
 _OURS = re.compile(
-    rf"{_WORD} -I -S (?=\S.*/hooks/(any_event|user_prompt_submit|post_tool_use)\.py){_WORD}"
-    r"( \w+)?( 2>/dev/null)? \|\| exit [01]"
+    rf"{_WORD} -I -S (?=\S.*/hooks/(any_event|user_prompt_submit|post_tool_use|agent_event)\.py){_WORD}"
+    r"( [\w-]+)?( \w+)?( 2>/dev/null)? \|\| exit [01]"
     r"|sessionlog-hook( \w+)? 2>/dev/null \|\| (\[ \$\? -ne 1 \]|exit 0)"
 )
 _SUPERVISOR = re.compile(
@@ -57,7 +57,7 @@ def hook_command(event: str | None = None, *, quiet_if_missing: bool = False) ->
         return f"{shlex.join(command)} {_ending(event, otherwise='2>/dev/null || [ $? -ne 1 ]')}"
     script = OWN_HANDLER.get(event or "", ANY_EVENT)
     # -I -S: no user site, no PYTHONPATH, no `site`; 5 ms less. The ending: `python missing.py` ends with 2.
-    command = [_interpreter(), "-I", "-S", (handlers_folder() / script).as_posix()]
+    command = [interpreter(), "-I", "-S", (handlers_folder() / script).as_posix()]
     if event and script == ANY_EVENT:
         command.append(event)
     return f"{shlex.join(command)} {_ending(event)}"
@@ -78,7 +78,7 @@ def supervisor_command(reviewer: str, *, quiet_if_missing: bool = False) -> str:
     # Its own 2 and 124 must get through, so no `|| exit 1`: a module that is gone is 1 by itself, an interpreter 127.
     command = "command -v sessionlog-supervisor >/dev/null 2>&1 || exit 0; sessionlog-supervisor"
     if not quiet_if_missing:
-        command = shlex.join([_interpreter(), "-I", "-m", "sessionlog.supervisor"])
+        command = shlex.join([interpreter(), "-I", "-m", "sessionlog.supervisor"])
     return f"{command} --reviewer {shlex.quote(reviewer)}"
 
 
@@ -113,7 +113,8 @@ def refuse_cache() -> None:
         )
 
 
-def _interpreter() -> str:
+def interpreter() -> str:
+    """The Python that runs this."""
     if not sys.executable:
         raise SessionlogError("Python does not know its own path, so no hook command can name it.")
     return Path(sys.executable).as_posix()  # forward slashes, because on Windows the command runs in Git Bash

@@ -139,13 +139,21 @@ def _tolerant(path: Path) -> dict[str, Any]:
 # --- What changes -----------------------------------------------------------------------------------------------------
 
 
-def plan_install(path: Path, handlers: Mapping[str, Handler], supervisor: Mapping[str, Group] | None = None) -> Change:
+def plan_install(
+    path: Path,
+    handlers: Mapping[str, Handler],
+    supervisor: Mapping[str, Group] | None = None,
+    matchers: Mapping[str, str] | None = None,
+) -> Change:
     """Register these handlers, in place of those that another version registered.
 
     A supervisor that is registered stays untouched unless there is another one to take its place.
     """
-    before = _read(path)
-    wanted = {event: [{"hooks": [handler]}] for event, handler in handlers.items()}
+    before = content(path)
+    wanted: dict[str, list[Group]] = {
+        event: [{**({"matcher": matchers[event]} if matchers and event in matchers else {}), "hooks": [handler]}]
+        for event, handler in handlers.items()
+    }
     for event, group in (supervisor or {}).items():
         wanted[event] = [*wanted.get(event, []), group]
     whose = is_ours if supervisor is None else is_anything_of_ours
@@ -171,7 +179,7 @@ def open_text(path: Path) -> Iterator[tuple[bytes | None, bytes, str | None]]:
 
 def plan_uninstall(path: Path) -> Change:
     """Take out what install put in."""
-    before = _read(path)
+    before = content(path)
     with _blaming(path):
         bom, text = _decoded(before)
         text = take_out(text, was_empty(path))
@@ -182,7 +190,8 @@ def _unordered(found: dict[str, list[Handler]]) -> dict[str, list[Handler]]:
     return {event: sorted(handlers, key=str) for event, handlers in found.items()}
 
 
-def _read(path: Path) -> bytes | None:
+def content(path: Path) -> bytes | None:
+    """What is in a file; None if there is none. Raises SessionlogError for what is no ordinary file."""
     try:
         if path.exists() and not path.is_file():  # /dev/null, for one, must not be replaced
             raise SessionlogError(
@@ -250,7 +259,7 @@ def _refuse_if_read_only(target: Path) -> None:
 
 
 def _refuse_if_changed(change: Change) -> None:
-    if _read(change.path) != change.before:
+    if content(change.path) != change.before:
         raise SessionlogError(f"{change.path} has just been changed by somebody else. It was left alone: try again.")
 
 

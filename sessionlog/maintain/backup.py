@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from sessionlog.archive.files import SQLITE_ENDINGS
+from sessionlog.archive import notes
+from sessionlog.archive.files import NOTES_ENDING, SQLITE_ENDINGS
 from sessionlog.archive.place import Place
 from sessionlog.errors import SessionlogError
 from sessionlog.system import atomic
+from sessionlog.system.files import read_own
 
 
 def backup(place: Place, target: str, force: bool = False) -> int:
@@ -33,11 +35,19 @@ def backup(place: Place, target: str, force: bool = False) -> int:
                 _remove_beside(draft.path)
             draft.sync()
             size = os.stat(draft.path).st_size
+            _copy_notes(place, target)
             if force:
                 _remove_beside(target)  # left behind, a WAL of the old file would be played into the copy
     except (OSError, sqlite3.Error) as error:
         raise SessionlogError(f"{place.db} could not be copied to {target}: {error}") from error
     return size
+
+
+def _copy_notes(place: Place, target: str) -> None:
+    """Pins, tags and notes stand beside the copy as beside the archive."""
+    with suppress(FileNotFoundError):
+        content = read_own(notes.path_of(place), notes.LONGEST_FILE)
+        atomic.write(target + NOTES_ENDING, [content])
 
 
 def copy(db: str, target: str) -> None:

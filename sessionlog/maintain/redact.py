@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from sessionlog.agents import transcripts
 from sessionlog.agents.claude_code import transcript_files
 from sessionlog.agents.claude_code.transcript_lines import TEXTS, Reader
-from sessionlog.archive import chain, event, files, rebuild, sidecar, spool
+from sessionlog.archive import chain, event, files, notes, rebuild, sidecar, spool
 from sessionlog.archive import place as projects
 from sessionlog.archive.locks import open_private, wait_for_lock
 from sessionlog.archive.place import Place
@@ -78,6 +78,7 @@ def preview(place: Place, rules: GivenRules) -> Replacements:
     with closing(_open(place)) as connection:
         for _ in _sweep(connection, rules, found):
             pass
+    _clean_notes(place, rules, found, write=False)
     return found
 
 
@@ -91,7 +92,14 @@ def run(place: Place, rules: GivenRules) -> Replacements:
         notebook = chain.Notebook(connection, "redact")
         batches.in_turns(connection, _sweep(connection, rules, found, notebook), notebook)
         batches.give_back(place, connection)
+    _clean_notes(place, rules, found, write=True)
     return found
+
+
+def _clean_notes(place: Place, rules: GivenRules, found: Replacements, write: bool) -> None:
+    """The same in what people noted beside the archive."""
+    for before, after in notes.rewrite(place, rules.cleaned, write):
+        found.add("notes", before, after)
 
 
 def clean_copy(place: Place, rules: GivenRules) -> None:

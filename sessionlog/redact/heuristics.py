@@ -13,6 +13,7 @@ _WORDS = (
     "string token true undefined unknown unset user username x-oauth-basic xxx "
 )
 _NUMBERED = " aes base bcrypt blake bytes char float int md number sha string uint utf varchar "
+_ALGORITHMS = ("ed25519", "x25519", "curve25519", "ed448", "x448", "secp256k1", "secp256r1", "secp384r1", "pkcs8")
 _HINTS = ("your", "example", "placeholder", "change", "required", "replace", "xxxx", "....", "${", "{{", "://")
 _SEPARATORS = str.maketrans("-_./:+~=", " " * 8)
 _CASES = str.maketrans(LETTERS + DIGITS, "A" * 26 + "a" * 26 + "0" * 10)
@@ -45,6 +46,7 @@ def is_secret(name: str, value: str, quoted: bool, for_shells: bool) -> bool:
 
     A password may be any word; a key or token is made by a machine and mixes letters and digits.
     """
+    value = _without_algorithms(value)
     low = value.lower()
     machine_made = name.lower().endswith(_MACHINE_MADE)
     if len(value) < (8 if machine_made else SHORTEST) or _is_placeholder(low) or _is_path(value):
@@ -66,6 +68,7 @@ def is_secret(name: str, value: str, quoted: bool, for_shells: bool) -> bool:
 
 def is_strong(value: str) -> bool:
     """Whether the value alone shows that a machine made it at random; a name near it then says what it is."""
+    value = _without_algorithms(value)
     low = value.lower()
     if not 12 <= len(value) <= 512 or _is_placeholder(low) or _is_path(value) or len(set(low)) < 7:
         return False
@@ -74,6 +77,17 @@ def is_strong(value: str) -> bool:
     if not low.strip(_HEXADECIMAL):
         return len(low.replace("-", "")) >= 16 and has_digit(low) and not low.replace("-", "").isdigit()
     return looks_random(value)
+
+
+def _without_algorithms(value: str) -> str:
+    """The digits in names such as ed25519 are none that chance has put there."""
+    low = value.lower()
+    for name in _ALGORITHMS:
+        at = low.find(name)
+        while at >= 0:
+            value = value[:at] + "e" * len(name) + value[at + len(name) :]
+            at = low.find(name, at + len(name))
+    return value
 
 
 def looks_random(value: str) -> bool:

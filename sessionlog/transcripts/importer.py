@@ -110,7 +110,7 @@ def run(
     for path in named:
         refuse(path)
     with Targets() as targets:
-        plans = list(_plans(transcripts.find(named), targets, summary, since))
+        plans = _oldest_first(_plans(transcripts.find(named), targets, summary, since))
         if not dry_run:
             _carry_out(plans, targets, summary, workers, progress)
         else:
@@ -175,6 +175,19 @@ def _plans(
                     yield plan
         except OSError as error:
             summary.skips.append(Skip(source.path, None, f"it cannot be read: {error.strerror}"))
+
+
+def _oldest_first(plans: Iterable[Plan]) -> list[Plan]:
+    """By the last time in each transcript: an answer that a later session copied belongs to the one before it."""
+    times: dict[str, str] = {}
+
+    def last_time(plan: Plan) -> str:
+        path = plan.source.main_path or plan.source.path
+        if path not in times:
+            times[path] = transcript_files.last_time(path)
+        return times[path]
+
+    return sorted(plans, key=last_time)
 
 
 def _plan(

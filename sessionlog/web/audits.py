@@ -86,12 +86,15 @@ _HEADINGS = {
 
 
 async def counts(datasette: Any, request: Any) -> Response:
-    """How many rows each question finds; null where counting takes long. The list fetches it when it is shown."""
+    """How many rows each question finds, as far as counting is quick. The list fetches it when it is shown."""
     asked = _asked(datasette, request)
     places = [archive.place for archive in asked.chosen]
     found = await asyncio.to_thread(audit.counts, places, asked.since_at)
     findings = {name: query.finding for name, query in audit.audits().items()}
-    body = {name: {"rows": number, "finding": findings[name]} for name, number in found.items()}
+    body = {
+        name: {"rows": count.rows, "is_all": count.is_all, "text": str(count), "finding": findings[name]}
+        for name, count in found.items()
+    }
     return pages.response(json.dumps(body), content_type="application/json; charset=utf-8")
 
 
@@ -114,7 +117,7 @@ async def answer(datasette: Any, request: Any) -> Response:
         answer=found,
         problem=problem,
         waiting=not job.is_done,
-        editors=[(archive, _editor(archive, query, asked)) for archive in asked.chosen[:5]],
+        editors=[(archive, _editor(archive, query, asked)) for archive in asked.chosen],
         downloads=[
             (form.upper(), pages.address("audits", f"{query.name}.{form}", **_given(asked))) for form in ("csv", "json")
         ],

@@ -128,9 +128,31 @@ def _answers(counted: stats.Counted, sources: list[sessions.Source], begin: date
         "slowest": timed,
         "files": files,
         "models": stats.by_model(counted),
+        "projects": _projects(counted, names) if len(sources) > 1 else [],
+        "cache_share": _cache_share(total),
+        "busiest": _busiest(days),
         "link": link,
         "unit": unit,
     }
+
+
+def _projects(counted: stats.Counted, names: dict[Any, str]) -> list[Row]:
+    """What each project cost, the costliest first."""
+    found = [{**stats.totals(counted.only(place)), "project": names[place]} for place in counted.places]
+    spent = [row for row in found if row["sessions"]]
+    return sorted(spent, key=lambda row: (-(row["cost_usd"] or 0), -_tokens(row)))
+
+
+def _cache_share(total: Row) -> float | None:
+    """How much of what models read came from the cache."""
+    read = sum(total[name] for name in ("input_tokens", "cache_read_tokens", "cache_write_tokens"))
+    return total["cache_read_tokens"] / read if read else None
+
+
+def _busiest(days: dict[str, Row]) -> tuple[date, int] | None:
+    """The day with the most tool calls."""
+    known = [(row["tools"], day) for day, row in days.items() if day and row["tools"]]
+    return (date.fromisoformat(max(known)[1]), max(known)[0]) if known else None
 
 
 def _activity_charts(spans: list[Span], days: dict[str, Row], link: Callable[[Span], str]) -> Iterable[Chart]:

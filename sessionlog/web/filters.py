@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from datetime import date
 from typing import Any
 
 from markupsafe import Markup
 
 from sessionlog.session import live
 from sessionlog.text import plain as terminal
+from sessionlog.times import moment as moment_of
 
 
 def plain(text: Any) -> str:
@@ -36,8 +39,24 @@ def dollars(value: float | None) -> str:
 
 
 def took(seconds: float | None) -> str:
-    """12 min, 3.5 h"""
-    return terminal.duration(int((seconds or 0) * 1000))
+    """12 min, 3.5 h; nothing where nothing was measured."""
+    return terminal.duration(int(seconds * 1000)) if seconds else ""
+
+
+def some(number: int | None, noun: str) -> str:
+    """12 edits; nothing where there are none."""
+    return terminal.counted(number, noun) if number else ""
+
+
+def day(at: str | None) -> str:
+    """Today, Yesterday, Mon 16 Nov 2026: the day of a time, on this machine's clock."""
+    try:
+        local = moment_of(at or "").astimezone().date()
+    except (ValueError, OverflowError):
+        return "Without a time"
+    named = {0: "Today", 1: "Yesterday"}.get((date.today() - local).days)
+    written = f"{local:%a} {local.day} {local:%b %Y}"
+    return f"{named} · {written}" if named else written
 
 
 def moment(at: str | None, pattern: str = "%Y-%m-%d %H:%M") -> Markup:
@@ -54,6 +73,15 @@ def ago(at: str | None) -> Markup:
     return Markup('<time datetime="{}" title="{}">{}</time>').format(at, terminal.local_time(at), terminal.ago(at))
 
 
+_FIRST_TEXT = re.compile(r'\{\s*"[^"]{1,80}"\s*:\s*"((?:[^"\\]|\\.)*)')
+
+
+def argument(text: Any) -> str:
+    """The first text of a tool's input where an audit has no other name for it: no JSON, which may be cut off."""
+    match = _FIRST_TEXT.match(text) if isinstance(text, str) else None
+    return str(match[1]).replace('\\"', '"') if match else str(text)
+
+
 FILTERS = {
     "plain": plain,
     "line": line,
@@ -61,6 +89,9 @@ FILTERS = {
     "amount": amount,
     "dollars": dollars,
     "took": took,
+    "some": some,
+    "argument": argument,
+    "day": day,
     "moment": moment,
     "ago": ago,
     "counted": terminal.counted,

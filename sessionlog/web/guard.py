@@ -29,6 +29,8 @@ COOKIE_SECONDS = 365 * 24 * 3600
 # What needs no token: the style sheet of the page that asks for one.
 OPEN = "/-/static-plugins/claude-sessionlog/"
 METHODS = ("GET", "HEAD")
+# The one thing that can be changed, and how long such a form may be: see pins.py.
+WRITES, LONGEST_FORM = "/-/pins", 20_000
 
 HEADERS = (
     (b"x-content-type-options", b"nosniff"),
@@ -102,8 +104,11 @@ async def _refused(datasette: Any, scope: dict[str, Any], send: Any) -> bool:
         return await answer(
             403, "Not from here", "Use `sessionlog browse --host …` to show archives to other machines."
         )
-    if scope["method"] not in METHODS:
+    is_write = scope["method"] == "POST" and scope["path"] == WRITES
+    if scope["method"] not in METHODS and not is_write:
         return await answer(405, "Only to look at", "Nothing can be changed here.", (b"allow", b"GET, HEAD"))
+    if is_write and not _is_form_of_ours(headers):
+        return await answer(403, "Not a form of ours", "Use the button in the page.")
     if not token:
         return False
     if any(name == "token" and tokens.opens(datasette, value) for name, value in _query(scope)):
@@ -160,6 +165,16 @@ def _with_headers(send: Any, path: str, own: str) -> Any:
         await send(message)
 
     return send_with_headers
+
+
+def _is_form_of_ours(headers: dict[bytes, bytes]) -> bool:
+    """Whether a page of this server sent it, and it is short. Datasette looks at the form's own token besides."""
+    length = headers.get(b"content-length", b"")
+    if not length.isdigit() or len(length) > 9 or int(length) > LONGEST_FORM:
+        return False
+    site = headers.get(b"sec-fetch-site")
+    origin, host = headers.get(b"origin", b""), headers.get(b"host", b"")
+    return site == b"same-origin" if site else origin.partition(b"://")[2] == host
 
 
 def _may_be_called(host: str, is_local: bool) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from datetime import date, timedelta
+from functools import partial
 from typing import Any
 
 from datasette.utils.asgi import Response
@@ -13,8 +14,9 @@ from datasette.views.index import IndexView
 from sessionlog.archive import describe
 from sessionlog.ask.rollup import sessions, stats
 from sessionlog.errors import SessionlogError
-from sessionlog.web import archives, svg
+from sessionlog.web import archives, pins, svg
 from sessionlog.web import page as pages
+from sessionlog.web.archives import Archive
 
 RECENT = 12
 WEEKS = 26  # of which a project's card shows the activity
@@ -31,7 +33,7 @@ def routes(datasette: Any) -> list[tuple[str, Any]]:
 async def page(datasette: Any, request: Any) -> Response:
     archives.look_again(datasette)
     found = archives.find(datasette)
-    asked = (archives.count([archive], _of_project) for archive in found.values())
+    asked = (archives.count([archive], partial(_of_project, archive)) for archive in found.values())
     projects, problems = {}, []
     for name, answer in zip(found, await asyncio.gather(*asked, return_exceptions=True), strict=True):
         if isinstance(answer, dict):
@@ -63,6 +65,7 @@ async def page(datasette: Any, request: Any) -> Response:
         projects=sorted(projects.items(), key=lambda item: item[1]["totals"]["last_at"] or "", reverse=True),
         weeks=WEEKS,
         spark=_spark,
+        pins=sorted((pin for project in answers for pin in project["pins"]), key=lambda pin: pin.at, reverse=True),
         recent=recent[::-1][:RECENT],
         problems=problems,
     )
@@ -79,13 +82,14 @@ async def tables(datasette: Any, request: Any) -> Response:
     )
 
 
-def _of_project(counted: stats.Counted, sources: list[sessions.Source]) -> Row:
+def _of_project(archive: Archive, counted: stats.Counted, sources: list[sessions.Source]) -> Row:
     recent = sessions.page(sources, sessions.Filters(), sessions.Order("active"), None, RECENT)
     return {
         "totals": stats.ever(counted),
         "days": stats.activity(counted),
         "hours": stats.hours_of(counted, date.today()),
         "recent": recent.rows,
+        "pins": [pin for source in sources for pin in pins.newest(archive, source)],
     }
 
 

@@ -68,6 +68,7 @@ async def render(datasette: Any, request: Any, template: str, *, status: int = 2
     shared = {
         "archives": archives.find(datasette),
         "static": static,
+        "version": __version__,
         "question": request.args.get("q") or "",
         "url": address,
     }

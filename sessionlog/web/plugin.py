@@ -16,6 +16,8 @@ from sessionlog.web import (
     guard,
     home,
     limits,
+    palette,
+    pins,
     search,
     session,
     sessions,
@@ -25,7 +27,7 @@ from sessionlog.web import page as pages
 # Datasette looks for static/ and templates/ in the package of this name; before Python 3.12 it must be one.
 __name__ = "sessionlog.web"
 
-PAGES = (home, sessions, session, search, files, dashboard, audits)
+PAGES = (home, sessions, session, search, files, dashboard, audits, palette, pins)
 
 
 @hookimpl

@@ -5,22 +5,22 @@ from __future__ import annotations
 import asyncio
 import itertools
 import re
+import sqlite3
 from collections import Counter
 from collections.abc import Iterable
-from contextlib import closing
+from contextlib import ExitStack, closing
+from functools import partial
 from typing import Any, NamedTuple
 
 from datasette.utils.asgi import Response
-from markupsafe import Markup, escape
 
 from sessionlog.archive import read
 from sessionlog.archive.time_limit import TookTooLong
-from sessionlog.ask.search import facets, index, labels, scan
+from sessionlog.ask.search import facets, index, scan
 from sessionlog.ask.search import find as search
 from sessionlog.errors import SessionlogError
 from sessionlog.session import header
-from sessionlog.text import plain
-from sessionlog.web import archives, background, search_query
+from sessionlog.web import archives, background, hit_html, search_query
 from sessionlog.web import page as pages
 from sessionlog.web.archives import Archive
 from sessionlog.web.search_query import Asked
@@ -29,7 +29,7 @@ SHOWN = 30
 # Whoever asks for a file or a branch may have many hits looked at for few that fit.
 SECONDS = 2.0
 SCAN_SECONDS = 4.0
-TITLES = {"project": "Project", "role": "Who", "tool": "Tool", "event": "Event", "branch": "Branch"}
+TITLES = {"project": "Project", "role": "Who", "tool": "Tool", "event": "What", "branch": "Branch"}
 ROLES = {"user": "You", "assistant": "Claude", "tool": "Tools", "system": "Client"}
 FACET_VALUES = 12
 
@@ -48,7 +48,14 @@ class Group(NamedTuple):
     archive: Archive
     session: dict[str, Any]
     title: str
-    hits: list[search.Hit]
+    hits: list[ShownHit]
+
+
+class ShownHit(NamedTuple):
+    """A hit, and what the page shows of it."""
+
+    hit: search.Hit
+    shown: hit_html.ShownHit
 
 
 class Value(NamedTuple):
@@ -146,7 +153,7 @@ async def _scanned(datasette: Any, request: Any, asked: Asked, chosen: list[Arch
     onwards = ",".join(
         f"{archive.name}:{one.position[0]}:{one.position[1]}" for archive, one in unfinished if one.position
     )
-    answer = SearchResults(await asyncio.to_thread(_grouped, hits, by_file), None, {}, False)
+    answer = SearchResults(await asyncio.to_thread(_grouped, asked, hits, by_file), None, {}, False)
     return await _answered(
         datasette,
         request,
@@ -170,9 +177,6 @@ async def _answered(datasette: Any, request: Any, asked: Asked, answer: SearchRe
         "search",
         asked=asked,
         answer=answer,
-        highlighted=highlighted,
-        kind=_kind,
-        relative=archives.relative,
         link=lambda **changes: pages.address("search", **{**asked.given, **changes}),
         **search_query.choices(asked),
         **more,
@@ -183,16 +187,6 @@ def _positions(text: str) -> dict[str, scan.Position]:
     """Where to go on in each archive: name:event:message, with commas between."""
     found = re.findall(r"([^,:]+):(\d{1,19}):(\d{1,19})", text)
     return {name: (int(event), int(message)) for name, event, message in found}
-
-
-def highlighted(hit: search.Hit) -> Markup:
-    """The snippet, its words marked."""
-    pieces, end = Markup(""), 0
-    for start, stop in hit.marks:
-        pieces += escape(plain.safe(hit.snippet[end:start]))
-        pieces += Markup("<mark>{}</mark>").format(plain.safe(hit.snippet[start:stop]))
-        end = stop
-    return pieces + escape(plain.safe(hit.snippet[end:]))
 
 
 async def catch_up(archive: Archive) -> background.Job[None]:
@@ -228,7 +222,7 @@ def _answer(asked: Asked, chosen: list[Archive], every: list[Archive]) -> Search
     more = None
     if len(hits) > SHOWN and not asked.best_first:
         more = f"{hits[SHOWN - 1].key}-{by_file[hits[SHOWN - 1].place.db].name}"
-    return SearchResults(_grouped(hits[:SHOWN], by_file), more, counts, cut)
+    return SearchResults(_grouped(asked, hits[:SHOWN], by_file), more, counts, cut)
 
 
 def _counted(asked: Asked, chosen: list[Archive], counts: dict[str, facets.Counts]) -> list[search.Hit] | None:
@@ -285,34 +279,33 @@ def _looked_up(asked: Asked, chosen: list[Archive]) -> tuple[list[search.Hit], b
     return hits, False
 
 
-def _grouped(hits: Iterable[search.Hit], by_file: dict[str, Archive]) -> list[Group]:
+def _grouped(asked: Asked, hits: Iterable[search.Hit], by_file: dict[str, Archive]) -> list[Group]:
     groups: dict[tuple[str, str], Group] = {}
-    for hit in hits:
-        key = (hit.place.db, hit.row["session_id"])
-        if key not in groups:
-            with closing(read.connect(hit.place)) as connection:
-                query = "SELECT * FROM session_summary WHERE session_id = ?"
-                session = connection.execute(query, (key[1],)).fetchone()
-            session = session or {
-                "session_id": key[1],
-                "title": None,
-                "first_prompt": None,
-                "started_at": hit.row["at"],
-            }
-            title = header.Overview(session, hit.place.project, []).title
-            groups[key] = Group(by_file[hit.place.db], session, title, [])
-        groups[key].hits.append(hit)
+    pattern = search_query.pattern(asked)
+    with ExitStack() as stack:
+        connections: dict[str, sqlite3.Connection] = {}
+        for hit in hits:
+            if hit.place.db not in connections:
+                connections[hit.place.db] = stack.enter_context(closing(read.connect(hit.place)))
+            connection = connections[hit.place.db]
+            key = (hit.place.db, hit.row["session_id"])
+            if key not in groups:
+                groups[key] = _group(by_file[hit.place.db], connection, hit.row)
+            mark = hit_html.marker(pattern or hit_html.marks_of(hit))
+            relative = partial(archives.relative, by_file[hit.place.db])
+            groups[key].hits.append(ShownHit(hit, hit_html.show(hit, connection, mark, relative)))
     return list(groups.values())
 
 
-def _kind(hit: search.Hit) -> tuple[str, str]:
-    """What a hit is: in a word, and the class that colours it."""
-    row = hit.row
-    if row["tool_name"]:
-        return str(row["tool_name"]), "tool"
-    name = row["kind"] if hit.is_message else row["event"]
-    role = index.role_of_message(name, row["role"]) if hit.is_message else index.role_of_event(name, None)
-    return labels.label(row, hit.is_message), {"user": "prompt", "assistant": "answer", "tool": "tool"}.get(role, "")
+def _group(archive: Archive, connection: sqlite3.Connection, row: dict[str, Any]) -> Group:
+    query = "SELECT * FROM session_summary WHERE session_id = ?"
+    session = connection.execute(query, (row["session_id"],)).fetchone() or {
+        "session_id": row["session_id"],
+        "title": None,
+        "first_prompt": None,
+        "started_at": row["at"],
+    }
+    return Group(archive, session, header.Overview(session, archive.place.project, []).title, [])
 
 
 def _total(answer: SearchResults, chosen: list[Archive]) -> str:
@@ -343,15 +336,23 @@ def _facets(asked: Asked, answer: SearchResults, every: list[Archive], chosen: l
         current = asked.given.get(kind, "")
         if current and not any(value.lower() == current.lower() for value in found):
             found[current] = 0
-        labels = ROLES if kind == "role" else {}
+        if len(found) < 2 and not current:  # nothing to choose
+            continue
         values = [
-            Value(labels.get(value, value), value, f"{number:,}{more}", value.lower() == current.lower())
+            Value(_label(kind, value), value, f"{number:,}{more}", value.lower() == current.lower())
             for value, number in found.most_common()
         ]
         kept = [value for number, value in enumerate(values) if number < FACET_VALUES or value.is_set]
         if kept:
             shown.append(Facet(kind, TITLES[kind], kept, len(values) - len(kept)))
     return shown
+
+
+def _label(kind: str, value: str) -> str:
+    """A value of a filter in people's words."""
+    if kind == "event":
+        return hit_html.label(value)
+    return ROLES.get(value, value) if kind == "role" else value
 
 
 def _hint(text: str) -> str:

@@ -14,7 +14,7 @@ LONGEST_QUESTION = 500
 
 FILTERS = ("session", "tool", "event", "file", "branch", "agent", "role")
 PARAMETERS = ("q", "project", *FILTERS, "since", "until", "failed", "sort", "mode")
-MODES = (("", "words"), ("exact", "exact text"), ("regex", "regular expression"))
+MODES = (("", "Words"), ("exact", "Exact text"), ("regex", "Regular expression"))
 TIMES = (("", "Any time"), ("24h", "Last 24 hours"), ("7d", "Last 7 days"), ("30d", "Last 30 days"))
 
 
@@ -54,6 +54,13 @@ def from_request(request: Any) -> Asked:
         mode = ""
     before, of_archive = (min(int(position[1]), search.LAST_KEY), position[2]) if position else (search.LAST_KEY, "")
     return Asked(given.get("q", ""), filters, given.get("sort") == "best", before, of_archive, given, problem, mode)
+
+
+def pattern(asked: Asked) -> re.Pattern[str] | None:
+    """What to mark in the hits; None for a regular expression, which may take forever on some text."""
+    if asked.mode == "regex":
+        return None
+    return re.compile(re.escape(asked.text)) if asked.mode else query.pattern(query.terms(asked.text))
 
 
 def before(asked: Asked, name: str) -> int:

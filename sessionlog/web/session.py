@@ -17,7 +17,7 @@ from sessionlog.session.live import may_grow
 from sessionlog.session.load import load, load_pictures
 from sessionlog.session.outline import Outline
 from sessionlog.text import plain
-from sessionlog.web import archives, beside, entry_html, guard, highlight, session_files
+from sessionlog.web import archives, beside, entry_html, guard, highlight, pins, session_files
 from sessionlog.web import page as pages
 from sessionlog.web.archives import Archive
 from sessionlog.web.session_query import Choice
@@ -68,7 +68,13 @@ async def page(datasette: Any, request: Any) -> Response:
 
     context = await archives.read(archive, question)
     return await pages.render(
-        datasette, request, "session", folded="noscript", **_frame(datasette, archive, session_id, choice), **context
+        datasette,
+        request,
+        "session",
+        folded="noscript",
+        **_frame(datasette, archive, session_id, choice),
+        **pins.of_session(archive, session_id),
+        **context,
     )
 
 

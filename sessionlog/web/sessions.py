@@ -9,6 +9,7 @@ from datasette.utils.asgi import Response
 from sessionlog.ask.rollup import sessions, stats
 from sessionlog.web import archives
 from sessionlog.web import page as pages
+from sessionlog.web.filters import day
 
 SIZE = 50
 
@@ -43,7 +44,7 @@ def routes(datasette: Any) -> list[tuple[str, Any]]:
 
 async def page(datasette: Any, request: Any) -> Response:
     archives.look_again(datasette)
-    name = pages.part(request, "name") if request.url_vars.get("name") else ""
+    name = pages.part(request, "name") if request.url_vars.get("name") else request.args.get("project") or ""
     found = archives.chosen(datasette, [name])
     asked = {key: (request.args.get(key) or "").strip() for key in (*WORDS, "failed")}
     words: dict[str, Any] = {word: asked[word] for word in WORDS}
@@ -70,6 +71,8 @@ async def page(datasette: Any, request: Any) -> Response:
         "next": here(after=answer["page"].next) if answer["page"].next else None,
         "archives": archives.find(datasette),
         "project": name,
+        "by_day": order.by == "started",
+        "day_before": _day_before(after) if order.by == "started" else "",
     }
     if only_rows:
         return pages.response(str(await pages.fragment(datasette, "session_rows", **shown)))
@@ -85,8 +88,14 @@ async def page(datasette: Any, request: Any) -> Response:
         choices=answer["choices"],
         sorted_by=lambda column: _sorted_by(here, order, column),
         clear=pages.address("sessions", *filter(None, [name])),
+        every=pages.address("sessions"),
         is_filtered=any(asked.values()),
     )
+
+
+def _day_before(after: str | None) -> str:
+    """The day of the last row of the page before: its heading stands there already."""
+    return day(str(sessions.place_after(after)[0])) if after else ""
 
 
 def _sorted_by(here: Any, order: sessions.Order, column: SortColumn) -> str:

@@ -432,8 +432,10 @@ def test_the_list_tells_how_many_there_are(place: projects.Place) -> None:
 def test_a_count_that_takes_long_is_given_up(place: projects.Place, monkeypatch: pytest.MonkeyPatch) -> None:
     store(place, *(bash(f"rm -rf build{number}") for number in range(200)))
     monkeypatch.setattr(time_limit, "STEPS", 10)
-    assert audit.counts([place], patience=-1)["dangerous-commands"] is None
-    assert audit.counts([place], patience=60)["dangerous-commands"] == 200
+    assert audit.counts([place], patience=-1)["dangerous-commands"] == audit.Count(0, False)
+    assert audit.counts([place], patience=60)["dangerous-commands"] == audit.Count(200, True)
+    told = [str(audit.Count(*count)) for count in ((0, True), (1200, True), (100, False), (0, False))]
+    assert told == ["0", "1,200", "100+", "?"]
 
 
 def test_the_list_needs_no_archive(project: Path) -> None:

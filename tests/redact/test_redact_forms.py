@@ -395,3 +395,19 @@ def test_every_name_is_sought() -> None:
         before = "mot de " if ending == "passe" else "my_" if ending.isascii() else ""
         data = f"{before}{ending}='q4Zx9kQw7Lp1'".encode()
         assert redact.sights(data), ending
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "key_type = ed25519Ed448X25519KeyGen",
+        "privateKey: crypto_sign_ed25519_sk_to_curve25519",
+        "const secretKey = ed25519Keypair1.secretKey",
+        "the signing key is ed25519Secp256k1Pair2",
+    ],
+)
+def test_the_name_of_an_algorithm_is_no_secret(tmp_path, text):
+    rules = Rules(str(tmp_path))
+    assert rules.clean([text], rules.suspects(text.encode())) == [text]
+    key = "signing key ed25519:Gb9eECKk8sVwr1t3mZ6QkX4nP7uYh2cJfT5LdWaR"
+    assert rules.clean([key], rules.suspects(key.encode())) != [key]

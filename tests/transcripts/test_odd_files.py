@@ -249,3 +249,19 @@ def test_refusing_raises_no_other_error(home: Path, tmp_path: Path) -> None:
     path = tmp_path / "ok.jsonl"
     path.write_bytes(answer("msg_1", 5))
     importer.refuse(str(path))
+
+
+@pytest.mark.parametrize(("original", "resumed"), [("aaa", "zzz"), ("zzz", "aaa")])
+def test_what_an_old_resume_copied_is_paid_by_the_session_that_asked(home: Path, original: str, resumed: str) -> None:
+    """Clients 1.0 copied all lines into the new file, under the id of the new session."""
+    first, second = "2025-07-01T10:00:00.000Z", "2025-07-02T10:00:00.000Z"
+    transcript(home, answer("msg_1", 100, session_id=original, timestamp=first), session_id=original)
+    transcript(
+        home,
+        answer("msg_1", 100, session_id=resumed, timestamp=first),
+        answer("msg_2", 7, session_id=resumed, timestamp=second),
+        session_id=resumed,
+    )
+    importer.run()
+    spent = rows(shop(), "SELECT session_id, sum(output_tokens) AS tokens FROM model_answers GROUP BY session_id")
+    assert {row["session_id"]: row["tokens"] for row in spent} == {original: 100, resumed: 7}

@@ -24,7 +24,7 @@ def address(place: Place, tmp_path: Path, serve: Serve) -> str:
         event("UserPromptSubmit", prompt="clean up"),
         bash("rm -rf build # <script>alert(1)</script>\u202e"),
         bash("git push --force"),
-        bash("ls"),
+        bash("ls", name="PostToolUseFailure") | {"error": "Exit code 2\nno such file"},
     )
     folder = tmp_path / "elsewhere"
     folder.mkdir()
@@ -50,11 +50,17 @@ def test_a_question_is_asked_and_its_rows_lead_to_their_moments(address: str, pl
     link = rows.filter(has_text="git push").locator("a").first
     assert link.get_attribute("href") == f"/-/session/{place.name}/s1?at=e3#e3"
 
-    page.get_by_text(place.project.rpartition("/")[2], exact=False).last.wait_for()
-    page.locator(".exports a[href*='sql=']").click()
+    page.get_by_role("link", name="Edit the SQL").click()
     page.wait_for_url(f"**/{place.name}?sql=**")
     expect(page.locator("table.rows-and-columns")).to_contain_text("git push")
     expect(page.locator(".CodeMirror")).to_contain_text("MATERIALIZED")
+
+    # Several projects: the SQL of each can be opened. Kinds of failures lead to what failed.
+    page.goto(f"{address}-/audits/failures")
+    page.get_by_text("Edit the SQL in one of 2 projects").click()
+    expect(page.locator(".editors a")).to_have_count(2)
+    href = page.locator("tbody tr").first.get_by_role("link").first.get_attribute("href")
+    assert href and href.startswith("/-/search?tool=") and "failed=1" in href
 
     page.goto(f"{address}-/audits/dangerous-commands?since=2026-12-01")
     expect(page.locator("main")).to_contain_text("Nothing found")

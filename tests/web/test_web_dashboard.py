@@ -93,10 +93,21 @@ def test_the_dashboard(worked: Place, serve: Serve, visit: Open) -> None:
     file = page.get_by_role("region", name="Most edited files").get_by_role("link").filter(has_text="src/cart.py")
     assert "/-/files?path=%2F" in str(file.get_attribute("href"))
 
+    # Home says the same cost, and that some models have no price; what each project cost; the busiest day.
+    expect(page.locator(".totals")).to_contain_text("$20.00+")
+    shares = page.get_by_role("region", name="Cost by project").locator("tbody tr")
+    expect(shares.first).to_contain_text(re.compile(r"shop.*\$20\.00\+\s*100%", re.DOTALL))
+    expect(shares).to_have_count(2)
+    expect(page.locator(".totals > div", has_text="From cache").locator("dd")).to_have_text("0%")
+    assert page.locator(".totals > div", has_text="Busiest day").get_by_role("link").get_attribute("href")
+    page.goto(address)
+    expect(page.locator(".totals > div", has_text="Cost").locator("dd")).to_have_text("$20.00+")
+    page.goto(f"{address}-/dashboard")
+
     # A bar leads to the sessions of its day.
     page.locator("svg.chart").first.locator(".bar a").last.click()
     expect(page).to_have_url(re.compile(rf"/-/sessions\?since={date.today()}&until={date.today()}$"))
-    expect(page.locator("tbody tr")).to_have_count(2)
+    expect(page.locator("tr[data-item]")).to_have_count(2)
 
     page.goto(f"{address}-/dashboard?since=all")
     page.locator("select[name=project]").select_option(label="other")

@@ -81,6 +81,8 @@ def test_tables_are_readable(place: Place, serve: Serve, visit: Open) -> None:
     expect(page.get_by_role("banner")).to_have_count(1)
     expect(page.get_by_role("navigation", name="Breadcrumbs")).to_contain_text("Tables / shop")
 
+    expect(page.get_by_role("heading", level=2).first).to_contain_text("4 rows")
+
     # One row is a list of its columns.
     page.locator("td.type-pk a").last.click()
     page.wait_for_url(f"**/{place.name}/events/1")

@@ -74,7 +74,7 @@ def test_home(busy: Place, serve: Serve, visit: Open, now_ms: int, monkeypatch: 
         page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile(r"/-/sessions\?since=(\S+)&until=\1$"))
-    expect(page.locator("tbody tr")).to_have_count(1)
+    expect(page.locator("tr[data-item]")).to_have_count(1)
     page.go_back()
 
     page.keyboard.press("/")
@@ -104,6 +104,24 @@ def test_home(busy: Place, serve: Serve, visit: Open, now_ms: int, monkeypatch: 
     for dark, phone in ((True, False), (False, True)):
         page = visit(address, dark=dark, phone=phone)
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_rows_are_links_and_nothing_is_counted_that_is_not_there(
+    place: Place, serve: Serve, visit: Open, now_ms: int
+) -> None:
+    store(place, event("SessionStart", "quiet", source="startup"), start_ms=now_ms - 40 * DAY_MS)
+    empty = projects.place("/srv/empty")
+    append.open_for_writing(empty).close()
+    page = visit(serve())
+    row = page.locator(".recent li").first
+    assert not re.search(r"\b0\b", row.inner_text()), row.inner_text()
+    assert "live" not in row.inner_text()
+    expect(page.locator(".projects li", has_text="empty")).to_contain_text("No sessions yet")
+    assert not re.search(r"\b0 ", page.locator(".projects li", has_text="empty").inner_text())
+    box = row.bounding_box()
+    assert box
+    page.mouse.click(box["x"] + box["width"] - 30, box["y"] + box["height"] / 2)
+    page.wait_for_url("**/-/session/**")
 
 
 def test_an_empty_home_says_what_to_do(place: Place, serve: Serve, visit: Open, tmp_path: Path) -> None:

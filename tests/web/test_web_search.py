@@ -52,11 +52,11 @@ def test_find_filter_and_open_with_the_keyboard(place: Place, other: Place, serv
     page.keyboard.press("Enter")
     page.wait_for_url("**/-/search?q=*")
     expect(page.locator("h1")).to_have_text("7 hits")
-    expect(page.locator(".snippet mark").first).to_have_text("折扣")
+    expect(page.locator(".hit mark").first).to_have_text("折扣")
     assert page.locator(".hits h2").all_inner_texts() != []
 
     # The moment of a hit is in its address.
-    prompt = page.locator(".hit", has=page.locator(".word.prompt", has_text="prompt")).filter(has_text="购物车")
+    prompt = page.locator(".hit", has=page.locator(".word.prompt", has_text="Prompt")).filter(has_text="购物车")
     assert prompt.get_attribute("href") == f"/-/session/{place.name}/s1?at=e1#e1"
 
     # Facets: counts, one click sets, another removes.
@@ -66,7 +66,7 @@ def test_find_filter_and_open_with_the_keyboard(place: Place, other: Place, serv
     page.wait_for_url("**tool=Bash**")
     expect(page.locator(".hit")).to_have_count(2)
     expect(page.locator("[data-facet=tool]").locator("li"), "the others can still be chosen").to_have_count(2)
-    page.get_by_label("Only what failed").check()
+    page.get_by_label("Failed only").check()
     page.wait_for_url("**failed=1**")
     expect(page.locator(".hit")).to_have_count(1)
     expect(page.locator(".hit .badge.bad")).to_have_count(1)
@@ -85,6 +85,62 @@ def test_find_filter_and_open_with_the_keyboard(place: Place, other: Place, serv
     page.keyboard.press("Enter")
     page.wait_for_url("**/-/session/**")
     assert page.url.endswith(str(second))
+
+
+def test_a_hit_explains_itself(place: Place, serve: Serve, visit: Open) -> None:
+    error = (
+        "Exit code 2\nrunning 41 tests\n\x1b[31mE   TypeError: useTheme is not a function\x1b[0m\nat settings.tsx:8\n"
+    )
+    run = call(
+        "Bash", name="PostToolUseFailure", command="npm test -- settings", description="Run the tests of the page"
+    )
+    answer = "## Done\n\n- the page uses **`useTheme`** from [the docs](https://example.org/docs) " + "wordy " * 60
+    store(
+        place,
+        event("UserPromptSubmit", prompt="first line\nwhy does the darkTheme flicker?\nlast line"),
+        run | {"error": error},
+        call("Edit", file_path="/w/theme.py", old_string="a", new_string="x = 1\ncolour_theme = getThemeName()\n"),
+        event("Stop", last_assistant_message=answer),
+    )
+    page = visit(f"{serve('--all')}-/search?q=theme")
+    hits = page.locator(".hit")
+    expect(hits).to_have_count(4)
+
+    # Newest first: Markdown without its signs, no word in part, each part of a name marked.
+    said = hits.nth(0).locator(".snippet")
+    assert re.fullmatch(r"the page uses useTheme from the docs( wordy)+…", said.inner_text())
+    expect(said.locator("mark")).to_have_text(["Theme"])
+    expect(hits.nth(0).locator(".word")).to_have_text("Answer")
+    expect(hits.nth(1).locator(".file mark")).to_have_text("theme")
+    expect(hits.nth(1).locator(".snippet")).to_have_count(0)  # the path matches
+
+    # What was run, what it was for, how it ended and why: no click.
+    failed = hits.nth(2)
+    expect(failed.locator(".command")).to_have_text("npm test -- settings")
+    expect(failed.locator(".about")).to_have_text("Run the tests of the page")
+    expect(failed.locator(".badge.bad")).to_have_text("exit 2")
+    expect(failed.locator(".error")).to_have_text("E TypeError: useTheme is not a function")
+    expect(failed.locator(".error mark")).to_have_text("Theme")
+    expect(hits.nth(3).locator(".snippet")).to_have_text("why does the darkTheme flicker?")
+
+    # The same without any words: what failed, and why.
+    page.goto(page.url.replace("q=theme", "failed=1"))
+    expect(page.locator(".error")).to_have_text("E TypeError: useTheme is not a function")
+    expect(page.locator("[data-facet]")).to_have_count(0)  # one value is no choice
+    # By a regular expression, what it found is marked in all lines.
+    page.goto(page.url.replace("failed=1", "q=use[A-Z]heme&mode=regex"))
+    expect(page.locator(".error mark")).to_have_text("useTheme")
+
+
+def test_facets_are_in_peoples_words_and_one_line_on_a_phone(place: Place, serve: Serve, visit: Open) -> None:
+    store(place, *(bash(f"make word{number}") for number in range(40)), event("UserPromptSubmit", prompt="make it so"))
+    page = visit(f"{serve('--all')}-/search?q=make", phone=True)
+    expect(page.locator(".behind")).to_have_count(0)
+    expect(page.locator("[data-facet=event] li").first).to_be_hidden()
+    first = page.locator(".hit").first.bounding_box()
+    assert first and first["y"] < 500, first
+    page.locator("[data-facet=event] summary").click()
+    expect(page.locator("[data-facet=event] li")).to_have_text(["Tool call 40", "Prompt 1"])
 
 
 QUESTIONS = [
@@ -131,6 +187,7 @@ def test_any_text_is_a_question(place: Place, other: Place, serve: Serve, visit:
 def test_more_hits_than_a_page_holds(place: Place, serve: Serve, visit: Open) -> None:
     store(place, *(event("UserPromptSubmit", f"s{number % 3}", prompt=f"word {number}") for number in range(70)))
     page = visit(f"{serve('--all')}-/search?q=word")
+    expect(page.locator(".hit")).to_have_count(30)  # on a busy machine the index is behind at first
     seen = []
     while True:
         seen += page.locator(".snippet").all_inner_texts()

@@ -19,6 +19,8 @@ AGENT_META, SIDECAR, TOOL_RESULT = "agent-meta", "sidecar", "tool-result"
 # How much of a file is searched for the first entry that says where it belongs.
 PEEK_BYTES = 4 << 20
 PIECE = 1 << 20
+# How much of the end of a file is searched for the time of its last entry.
+LAST_BYTES = 1 << 16
 # The entry that says where a session was moved to is short.
 LONGEST_ENTRY = 1 << 20
 
@@ -276,6 +278,17 @@ _MOST = 100  # files that are asked where a silent one belongs
 def encoded_folder(path: str) -> str:
     """The name that Claude Code gives to the folder of a project's transcripts."""
     return "".join([letter if letter.isascii() and letter.isalnum() else "-" for letter in path])
+
+
+def last_time(path: str) -> str:
+    """The last time that stands in a transcript; empty if there is none."""
+    try:
+        with open(open_regular(path), "rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - LAST_BYTES))
+            _, found, rest = file.read(LAST_BYTES).rpartition(b'"timestamp":"')
+    except OSError:
+        return ""
+    return rest[:24].decode("ascii", "replace") if found else ""
 
 
 def relocated_to(path: str) -> str | None:

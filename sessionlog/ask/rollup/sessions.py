@@ -58,7 +58,7 @@ def page(sources: Iterable[Source], filters: Filters, order: Order, after: str |
     """The next rows of a list, after the place where the page before it ended."""
     if order.by not in SORTS:
         raise SessionlogError(f"a list cannot be sorted by {order.by!r}; try {', '.join(SORTS)}")
-    place = _place(after) if after else None
+    place = place_after(after) if after else None
     condition, values = _condition(filters)
     lists = [_rows(source, condition, values, order, place, limit + 1) for source in sources]
     key = _key_of_title if order.by == "title" else _position
@@ -66,6 +66,12 @@ def page(sources: Iterable[Source], filters: Filters, order: Order, after: str |
     rows = merged[:limit]
     more = json.dumps(_position(rows[-1]), ensure_ascii=False) if len(merged) > limit else None
     return Page(rows, more)
+
+
+def one(source: Source, session_id: str) -> Row | None:
+    """The row of a session, as lists have it."""
+    row: Row | None = source.connection.execute("SELECT * FROM sessions WHERE session_id = ?", (session_id,)).fetchone()
+    return row
 
 
 def count(sources: Iterable[Source], filters: Filters) -> int:
@@ -183,7 +189,8 @@ def _key_of_title(row: Row) -> tuple[Any, str, str]:
 _LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 
 
-def _place(after: str) -> tuple[Any, str, str]:
+def place_after(after: str) -> tuple[Any, str, str]:
+    """What `Page.next` says: by what the last row was sorted, its session and its project."""
     try:
         value, session_id, project = json.loads(after)
         if isinstance(value, str | int | float) and isinstance(session_id, str) and isinstance(project, str):

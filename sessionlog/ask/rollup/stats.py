@@ -54,6 +54,12 @@ _EVER = """
         sum(failures) AS failures, sum(tokens) AS tokens, sum(cost_usd) AS cost_usd
     FROM sessions
 """
+_UNPRICED = """
+    SELECT EXISTS (
+        SELECT 1 FROM usage LEFT JOIN archive.model_prices AS price ON price.model = usage.model
+        WHERE price.model IS NULL AND output_tokens
+    ) AS found
+"""
 _TOOLS = """
     SELECT
         tool AS key, count(DISTINCT session) AS sessions, sum(tools) AS tools, sum(failures) AS failures,
@@ -74,6 +80,8 @@ _CHANGES = """
     ) AS found JOIN paths AS path ON path.number = found.path
     ORDER BY edits DESC, path.path
 """
+
+_PATHS = "SELECT path FROM paths WHERE instr(lower(path), lower(?)) ORDER BY length(path) LIMIT ?"
 
 ACTIVITY = ("sessions", "prompts", "tools", "failures", "files")
 USAGE = ("answers", "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "unpriced_tokens")
@@ -179,6 +187,8 @@ def ever(counted: Counted) -> Row:
     row = _gathered(counted, _EVER)[""]
     return {name: row.get(name, 0) for name in ("sessions", "prompts", "tools", "edits", "failures", "tokens")} | {
         "cost_usd": row.get("cost_usd"),
+        # Whether tokens of models without a price are missing in it.
+        "unpriced": sum(connection.execute(_UNPRICED).fetchone()["found"] for _, connection in counted.connections),
         "last_at": max((at for _, connection in counted.connections for at in _last_at(connection)), default=None),
     }
 
@@ -258,6 +268,11 @@ def by_file(counted: Counted, limit: int) -> list[Row]:
         for row in connection.execute(_CHANGES, {"limit": limit})
     ]
     return sorted(found, key=lambda row: (-row["edits"], row["path"]))[:limit]
+
+
+def changed_paths(connection: sqlite3.Connection, text: str, limit: int) -> list[str]:
+    """Files that were changed and have this text in their path, the shortest paths first."""
+    return [row["path"] for row in connection.execute(_PATHS, (text, limit))]
 
 
 def _quantile(steps: dict[int, int], share: float, slowest: int) -> float:

@@ -297,17 +297,26 @@ def _was_on_branch(archive: sqlite3.Connection, session_id: str, branch: str) ->
 
 
 def snippet(document: index.Document, pattern: re.Pattern[str] | None) -> tuple[str, str, list[tuple[int, int]]]:
-    """The field that holds the words, a piece of it around them, and where they are in the piece."""
+    """The field that holds the words, the line they are in, and where they are in it."""
     for field, text in document.fields.items():
         match = pattern.search(text) if pattern and text else None
-        if match:
-            start = max(0, match.start() - SNIPPET // 3)
-            piece = " ".join(text[start : match.end() + SNIPPET].split())
-            marks = [(found.start(), found.end()) for found in pattern.finditer(piece)] if pattern else []
-            return (
-                field,
-                ("…" if start else "") + piece,
-                [(begin + bool(start), end + bool(start)) for begin, end in marks],
-            )
-    field, text = next(((field, text) for field, text in document.fields.items() if text), ("said", ""))
-    return field, " ".join(text[:SNIPPET].split()), []
+        if pattern and match:
+            piece = _line_around(text, match.start(), match.end())
+            return field, piece, [found.span() for found in pattern.finditer(piece)]
+    field, text = next(((field, text) for field, text in document.fields.items() if text.strip()), ("said", ""))
+    text = text.lstrip()
+    return field, _line_around(text, 0, 0), []
+
+
+def _line_around(text: str, start: int, end: int) -> str:
+    """The line of a place in a text; of a long one the words around it, and no word in part."""
+    first = text.rfind("\n", 0, start) + 1
+    last = text.find("\n", end)
+    last = len(text) if last < 0 else last
+    begin, stop = max(first, start - SNIPPET // 3), min(last, end + SNIPPET)
+    if begin > first:
+        begin = next((at + 1 for at in range(begin, start) if text[at].isspace()), begin)
+    if stop < last:
+        stop = next((at for at in range(stop, end, -1) if text[at].isspace()), stop)
+    piece = " ".join(text[begin:stop].split())
+    return f"{'…' if begin > first else ''}{piece}{'…' if stop < last else ''}"

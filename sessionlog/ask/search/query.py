@@ -19,7 +19,10 @@ _CJK = (
 )
 _CJK_CHARACTER = re.compile(f"[{_CJK}]")
 CJK_RUN = re.compile(f"([{_CJK}]+)")
-CAMEL_JOINT = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_JOINT = "(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])"
+CAMEL_JOINT = re.compile(_JOINT)
+# Where a word, or a part of getUserName, begins and ends: case matters here, wherever else it does not.
+_BEGIN, _END = rf"(?:(?<![^\W_])|(?-i:{_JOINT}))", rf"(?:(?![^\W_])|(?-i:{_JOINT}))"
 # Letters and digits by their kind: where a word has a joint, `aA` or `AAa` stands.
 _KINDS = bytearray(b" " * 256)
 for _letters, _kind in ((b"abcdefghijklmnopqrstuvwxyz0123456789", b"a"), (b"ABCDEFGHIJKLMNOPQRSTUVWXYZ", b"A")):
@@ -144,8 +147,8 @@ def _fts(term: Term) -> str:
 def _highlight(term: Term) -> str:
     words = tokens(term.text)
     body = r"[\W_]*".join(re.escape(word) for word in words)
-    start = r"(?<![^\W_])" if not _CJK_CHARACTER.match(words[0]) else ""
-    end = r"(?![^\W_])" if not term.prefix and not _CJK_CHARACTER.match(words[-1]) else ""
+    start = _BEGIN if not _CJK_CHARACTER.match(words[0]) else ""
+    end = _END if not term.prefix and not _CJK_CHARACTER.match(words[-1]) else ""
     parts = CAMEL_JOINT.split(term.text)
     if len(parts) > 1:
         start = end = ""

@@ -20,6 +20,7 @@ def examine(cwd: Path, *, full: bool = False) -> Iterator[Result]:
     checks: list[tuple[str, Callable[[], Iterator[Result]]]] = [
         ("programs", partial(machine.programs, client)),
         ("hooks", partial(hooks.recording, cwd, client)),
+        ("agents", hooks.other_agents_recording),
         ("supervisor", partial(hooks.supervising, cwd)),
         ("settings", partial(hooks.obstacles, cwd)),
         ("settings", partial(hooks.other_hooks, cwd)),

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from sessionlog.agents.claude_code.events import EVENTS
-from sessionlog.install import settings_files
+from sessionlog.errors import SessionlogError
+from sessionlog.install import other_agents, settings_files
 from sessionlog.install.commands import (
     SUPERVISED,
     SUPERVISOR_TIMEOUT,
@@ -74,6 +75,37 @@ def recording(cwd: Path, client: Version | None) -> Iterator[Result]:
     if len(commands) > 1:  # a command that stands in two settings files is run once
         text = f"each event is stored once, but {len(commands)} hooks run for it"
         yield Result("hooks", "note", text, "Keep one: `sessionlog uninstall` or `claude plugin disable sessionlog`.")
+
+
+def other_agents_recording() -> Iterator[Result]:
+    """Agents beside Claude Code: where our hooks are registered with them, and whether they work."""
+    for name in other_agents.names():
+        agent = other_agents.settings(name)
+        advice = f"Type: sessionlog install --agent {name}"
+        try:
+            is_registered = other_agents.plan_uninstall(name).needed
+            up_to_date = is_registered and other_agents.is_current(name)
+        except SessionlogError as error:
+            if other_agents.is_here(name):
+                yield Result(name, "note", str(error))
+            continue
+        if not is_registered:
+            if other_agents.is_here(name):
+                yield Result(name, "note", f"{agent.TITLE} is here, but not recorded", advice)
+            continue
+        where = f"{counted(len(agent.EVENTS), 'event')} in {short(other_agents.file(name))}"
+        if not up_to_date:
+            text = f"{where}: the command is that of another version or installation of sessionlog"
+            yield Result(name, "problem", text, advice)
+            continue
+        event = next((event for event in ("UserPromptSubmit", "BeforeAgent") if event in agent.EVENTS), agent.EVENTS[0])
+        trouble, milliseconds = try_out(other_agents.hook_command(name, event), {})
+        if trouble:
+            yield Result(name, "problem", f"{where}: {trouble}", advice)
+        elif hasattr(agent, "trusted") and not agent.trusted(list(agent.EVENTS)):
+            yield Result(name, "problem", f"{where}, but not trusted: {agent.TITLE} skips them", agent.NOTICE)
+        else:
+            yield Result(name, "ok", f"{where}, {duration(milliseconds)} each")
 
 
 def supervising(cwd: Path) -> Iterator[Result]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from sessionlog.errors import SessionlogError
 from sessionlog.install.json_positions import InvalidJSON, Node, parse, positions
 from sessionlog.install.settings_files import BOM, LONGEST, all_settings_files, settings_file
-from sessionlog.install.validate import command_rules, json_rules
+from sessionlog.install.validate import agent_rules, command_rules, json_rules
 from sessionlog.install.validate.rulebook import SPECIFICATION, Document, Kind, Rule, Severity, Site, step
 from sessionlog.system.files import read_regular
 
@@ -48,8 +48,8 @@ def rules() -> list[Rule]:
 
 
 def targets_in_force(folder: Path) -> list[Target]:
-    """The settings files that Claude Code would read here."""
-    return [_target(file) for file in all_settings_files(folder) if file.is_file()]
+    """The settings files that Claude Code would read here, and those of other agents with hooks of the same form."""
+    return [_target(file) for file in (*all_settings_files(folder), *agent_rules.files()) if file.is_file()]
 
 
 def targets(path: Path) -> list[Target]:
@@ -71,7 +71,7 @@ def check(target: Target) -> list[Finding]:
     """Everything that is wrong in one file, in the order of the lines."""
     text, document = _read(target)
     where = positions(text)
-    book = rules()
+    book = agent_rules.rules(target.file) or rules()
     findings = [
         Finding(
             rule.id,

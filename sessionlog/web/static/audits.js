@@ -5,9 +5,9 @@ fetch(list.dataset.counts)
   .then((answer) => answer.json())
   .then((counts) => {
     for (const badge of list.querySelectorAll("[data-count]")) {
-      const { rows, finding } = counts[badge.dataset.count];
-      badge.textContent = rows === null ? "many" : rows.toLocaleString("en");
-      badge.title = rows === null ? "Counting takes long; open it to see" : `${badge.textContent} rows`;
-      if (finding) badge.classList.add(rows === 0 ? "good" : "bad");
+      const { rows, is_all: isAll, text, finding } = counts[badge.dataset.count];
+      badge.textContent = text;
+      badge.title = isAll ? `${text} rows` : "Counting all of them takes long; open it to see";
+      if (finding && (rows || isAll)) badge.classList.add(rows ? "bad" : "good");
     }
   });

@@ -31,11 +31,6 @@ const keys = {
 window.sessionlogKeys = keys;
 
 addEventListener("keydown", (event) => {
-  if (event.ctrlKey && event.key === "k") {
-    event.preventDefault();
-    keys["/"]();
-    return;
-  }
   if (event.ctrlKey || event.metaKey || event.altKey || help.open) return;
   if (event.target.matches("input, select, textarea, [contenteditable]")) {
     if (event.key === "Escape") event.target.blur();

@@ -12,6 +12,7 @@ async function again() {
   const focused = document.activeElement?.id;
   const typed = document.activeElement?.value;
   document.querySelector("main").replaceWith(document.adoptNode(shown.querySelector("main")));
+  document.dispatchEvent(new Event("replaced"));
   const field = focused && document.getElementById(focused);
   if (field) {
     if (typed !== undefined) field.value = typed;

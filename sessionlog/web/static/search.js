@@ -13,3 +13,11 @@ ask.addEventListener("submit", () => {
 addEventListener("pageshow", () => {
   for (const field of ask.elements) field.disabled = false;
 });
+
+// On a phone the hits come first: filters are a line that opens.
+function fold() {
+  if (!matchMedia("(max-width: 760px)").matches) return;
+  for (const facet of document.querySelectorAll("#facets details")) facet.open = false;
+}
+fold();
+document.addEventListener("replaced", fold); // by later.js

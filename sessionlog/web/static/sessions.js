@@ -18,12 +18,12 @@ async function more(row) {
   const link = row.querySelector("a");
   const response = await fetch(`${link.href}&rows=1`);
   if (!response.ok) return;  // the link is still there to be pressed
-  const before = body.rows.length;
+  const before = body.querySelectorAll("[data-item]").length;
   const focused = row.contains(document.activeElement);
   row.insertAdjacentHTML("afterend", await response.text());
   const first = row.nextElementSibling;
   row.remove();
-  told.textContent = `${body.rows.length - before} more sessions`;
+  told.textContent = `${body.querySelectorAll("[data-item]").length - before} more sessions`;
   if (focused) first?.querySelector("a")?.focus();
   watch();
 }
