@@ -23,6 +23,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "backup": ("backup", "Copy the archive, while sessions go on."),
     "blame": ("blame", "Show which session or commit each line of a file comes from."),
     "browse": ("browse", "Look at all that was recorded in the browser."),
+    "commit": ("commit", "Show the sessions and prompts behind a commit, or a range of them."),
     "completion": ("completion", "Print the completion script for your shell."),
     "config": ("config", "Show or change settings."),
     "demo": ("demo", "Record a sample session into a throw-away archive and show it."),

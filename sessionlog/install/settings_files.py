@@ -172,7 +172,7 @@ def plan_install(
 @contextlib.contextmanager
 def open_text(path: Path) -> Iterator[tuple[bytes | None, bytes, str | None]]:
     """A file of JSON to be changed: its bytes, its byte order mark, its text. What is wrong with it names the file."""
-    before = _read(path)
+    before = content(path)
     with _blaming(path):
         yield before, *_decoded(before)
 
