@@ -32,7 +32,14 @@ PROMPTS = 5
 )
 @click.command()
 @click.argument("revision", default="HEAD", metavar="[REV|RANGE]")
-@click.option("--format", "form", type=click.Choice(["text", "markdown"]), default="text", show_default=True)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "markdown"]),
+    default="text",
+    show_default=True,
+    help="markdown: for the description of a pull request.",
+)
 @click.option(
     "--note", is_flag=True, help="Write a Git AI note for each commit (refs/notes/ai); one that is there stays."
 )
