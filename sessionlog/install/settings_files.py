@@ -260,7 +260,7 @@ def _refuse_if_read_only(target: Path) -> None:
 
 def _refuse_if_changed(change: Change) -> None:
     if content(change.path) != change.before:
-        raise SessionlogError(f"{change.path} has just been changed by somebody else. It was left alone: try again.")
+        raise SessionlogError(f"{change.path} was just changed by another program, and left as it is: try again.")
 
 
 def _back_up(target: Path, content: bytes) -> Path:
@@ -305,7 +305,7 @@ def _forget(target: Path) -> None:
     files, folders = _recall()
     files.pop(str(target), None)
     for folder in folders:
-        with contextlib.suppress(OSError):  # gone, or somebody uses it by now
+        with contextlib.suppress(OSError):  # gone, or in use by now
             os.rmdir(folder)
     with contextlib.suppress(OSError):  # what is remembered too long does no harm
         _keep(_Memory(files, [folder for folder in folders if os.path.isdir(folder)]))

@@ -1,7 +1,7 @@
 """Our hooks in the text of a settings file: put in and taken out without moving any other byte.
 
 To add is only ever to append: a last item to an array, a last member to an object. To cut from the end of what stands
-before it to its own end is the exact inverse, whatever the user edited elsewhere meanwhile. The one thing that the text
+before it to its own end is the exact inverse, even if the user edited other parts. The one thing that the text
 cannot tell afterwards is what was there but empty (`"hooks": {}`, an empty file, no file), so `add` says it.
 """
 
@@ -158,7 +158,7 @@ def _cuts(node: Node, place: tuple[str, ...], empty: Empty, whose: Whose) -> lis
         edits += cuts or []
     if all(stays):
         return edits
-    if depth == 3 or not any(stays):  # a group without handlers is nothing, whatever its matcher
+    if depth == 3 or not any(stays):  # a group without handlers does nothing
         text = empty.get("/".join(place)) if place else None
         return None if text is None else [(node.start, node.end, text)]
     for index, (_, start, child) in enumerate(children):
