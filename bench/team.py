@@ -9,7 +9,9 @@ It starts a PostgreSQL of this machine with ordinary durability, on a socket in 
 
 import argparse
 import os
+import random
 import statistics
+import threading
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -19,6 +21,7 @@ from typing import Any
 import psutil
 
 from bench import archives, corpus, report
+from bench.hook import BARE, PYTHON, ROOT, as_json, run
 from bench.report import milliseconds
 from sessionlog.archive import append
 from sessionlog.archive.event import normalise
@@ -31,7 +34,14 @@ from sessionlog.team.choices import Choice
 from sessionlog.team.shipment import Shipment
 from tests.helpers import postgres
 
-SETTINGS = ("fsync=on", "synchronous_commit=on", "full_page_writes=on", "shared_buffers=2GB", "max_wal_size=8GB")
+SETTINGS = (
+    "fsync=on",
+    "synchronous_commit=on",
+    "full_page_writes=on",
+    "shared_buffers=2GB",
+    "max_wal_size=8GB",
+    "default_toast_compression=lz4",
+)
 # Everywhere, common, rare, a name, a phrase, two Chinese characters that are common and that are rare.
 SEARCHES = ("self", "configuration", "hypertextual", "add_argument", '"connection refused"', "数据", "磁带")
 NEEDLE = "Only one event says hypertextual, and 磁带 too."
@@ -183,6 +193,27 @@ def searches(server: postgres.Server, database: str, rounds: int) -> dict[str, t
     return found
 
 
+def hooks(server: postgres.Server, places: list[Place], rounds: int) -> dict[str, tuple[float, int]]:
+    """A hook in times of a bare interpreter, beside it in turns: alone, and while its archive is shipped."""
+    place, rng = places[-1], random.Random()
+    env = {**os.environ, "CLAUDE_PROJECT_DIR": place.project, "SESSIONLOG_NO_FOLLOW": "1"}
+    command = [*PYTHON, str(ROOT / "hooks" / "any_event.py")]
+
+    def measured(goes_on: Callable[[], bool]) -> tuple[float, int]:
+        ratios = []
+        while len(ratios) < rounds and goes_on():
+            bare = run(BARE, b"", env)
+            ratios.append(run(command, as_json(corpus.payload("Bash", 2000, rng, "hooks")), env) / bare)
+        return statistics.median(ratios or [0.0]), len(ratios)
+
+    alone = measured(lambda: True)
+    shipping = threading.Thread(target=load, args=(server, "hooks", [place], True))
+    shipping.start()
+    during = measured(shipping.is_alive)
+    shipping.join()
+    return {"alone": alone, "while its archive is shipped": during}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--archives", type=int, default=20)
@@ -207,7 +238,8 @@ def main() -> None:
         asked = questions(server, "plain", options.rounds)
         worded = load(server, "worded", places[: options.with_words], words=True)
         found = searches(server, "worded", options.rounds)
-    text = page(str(version), plain, worded, asked, found)
+        hooked = hooks(server, places, options.rounds * 3)
+    text = page(str(version), plain, worded, asked, found, hooked)
     print(text)
     if not options.no_report:
         report.write("team-measured.md", "The team archive, measured", text)
@@ -219,6 +251,7 @@ def page(
     worded: dict[str, float],
     asked: dict[str, float],
     found: dict[str, tuple[float, int]],
+    hooked: dict[str, tuple[float, int]],
 ) -> str:
     loads = report.table(
         ("", "events", "events/s", "server CPU per event", "client CPU per event", "on disk per event"),
@@ -260,7 +293,12 @@ def page(
             for name, limit in LIMITS.items()
         ],
     )
-    return f"{report.circumstances('team')}, PostgreSQL {version}.\n\n{limits}\n\n{loads}\n\n{answers}\n\n{hits}"
+    slower = report.table(
+        ("A hook, in times of a bare Python", "p50", "hooks"),
+        [(name, f"{ratio:.2f}", count) for name, (ratio, count) in hooked.items()],
+    )
+    parts = (f"{report.circumstances('team')}, PostgreSQL {version}.", limits, loads, answers, hits, slower)
+    return "\n\n".join(parts)
 
 
 if __name__ == "__main__":

@@ -113,7 +113,7 @@ def parse_json(text: str) -> "Any":
     try:
         try:
             value, end = _scan(body, 0)
-        except SystemError:  # the C scanner wants to raise an exception of a module that nobody imported
+        except SystemError:  # the C scanner wants to raise an exception of a module that is not imported
             import json.decoder  # noqa: F401
 
             value, end = _scan(body, 0)

@@ -226,15 +226,19 @@ def joins(tree: Any) -> Any:
 
 
 def archive_of_session(tree: Any) -> Any:
-    """An archive has one project; here each session has its own: `SELECT project FROM archive` asks for that."""
+    """An archive has one project; here each session has its own. `(SELECT … FROM archive)` becomes a join with that."""
     for table_node in list(tree.find_all(exp.Table)):
         if table_node.name != "archive":
             continue
-        subquery = table_node.find_ancestor(exp.Select)
-        outer = subquery.parent.find_ancestor(exp.Select)
-        source = outer.args["from_"].this.alias_or_name
-        table_node.replace(exp.alias_(exp.to_table("session_projects"), "archive", table=True))
-        subquery.where(f"archive.session_id = {source}.session_id", copy=False)
+        inner = table_node.find_ancestor(exp.Select)
+        outer = inner.parent.find_ancestor(exp.Select)
+        if not any(join.this.alias_or_name == "archive" for join in outer.args.get("joins") or ()):
+            source = outer.args["from_"].this.alias_or_name
+            outer.join("session_projects AS archive", on=f"archive.session_id = {source}.session_id", copy=False)
+        value = inner.expressions[0].copy()
+        for column in value.find_all(exp.Column):
+            column.set("table", exp.to_identifier("archive"))
+        inner.parent.replace(exp.paren(value.unalias()))
     return tree
 
 

@@ -43,7 +43,7 @@ COLUMNS = (
 # The nested shape {event, data: {…}} has names of its own for two fields.
 NESTED_NAMES = {"tool": "tool_name", "tool_result": "tool_response"}
 
-# An event that nobody named is told by the fields that only it has; the first that fits counts.
+# An event without a name is recognised by the fields that only it has; the first match counts.
 TELLING_FIELDS = (
     ("PostToolUse", ("tool_name", "tool_response")),
     ("PostToolUseFailure", ("tool_name", "error")),

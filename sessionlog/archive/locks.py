@@ -1,4 +1,4 @@
-"""A lock between processes that ends with the process, whatever ends it."""
+"""A lock between processes that is released when the process ends, however it ends."""
 
 import os
 import stat

@@ -88,7 +88,7 @@ def _upgrade(connection: "sqlite3.Connection", version: int) -> None:
 
 
 def create_missing(connection: "sqlite3.Connection") -> None:
-    """Create whatever schema.sql has and the database has not."""
+    """Create what schema.sql has and the database lacks."""
     create_objects(connection)
     for statement in statements(read_script("statistics.sql")):
         connection.execute(statement)

@@ -47,7 +47,7 @@ def home_folder() -> str:
 
 
 def user_home() -> str:
-    """The user's home directory, also where nobody set HOME."""
+    """The user's home directory, also where HOME is not set."""
     if folder := getenv("HOME") or getenv("USERPROFILE"):
         return folder
     import pwd
@@ -169,7 +169,7 @@ def waiting_spools(place: Place) -> list[str]:
 
 
 def unreported(home: str) -> list[str]:
-    """The files that tell what could not be recorded, and that nobody has seen yet."""
+    """The files that list what could not be recorded and has not been reported yet."""
     return [path for path in unreported_paths(home) if is_own_and_filled(path)]
 
 

@@ -80,7 +80,7 @@ def connect(place: Place) -> sqlite3.Connection:
         if version > append.SCHEMA_VERSION:
             raise SessionlogError(f"{place.db} was written by a newer sessionlog; upgrade sessionlog to read it")
         connection.execute("SELECT project FROM archive")
-    except (sqlite3.DatabaseError, UnicodeDecodeError, SessionlogError) as error:  # damaged names, told by SQLite
+    except (sqlite3.DatabaseError, UnicodeDecodeError, SessionlogError) as error:  # damaged, or with damaged names
         connection.close()
         if isinstance(error, SessionlogError):
             raise
@@ -103,7 +103,7 @@ def nothing_recorded(places: list[Place]) -> SessionlogError:
 
 
 def bring_up_to_date(place: Place) -> None:
-    """Let waiting events come home and outdated schemas be migrated; reading goes on if that cannot be done now."""
+    """Store waiting events and upgrade an outdated schema; reading goes on if that is not possible now."""
     outdated = os.path.exists(place.db) and _version(place) < append.SCHEMA_VERSION
     if not (outdated or projects.waiting_spools(place)):
         return
@@ -134,7 +134,7 @@ def notices(place: Place) -> list[str]:
 
 
 def _open_read_only(db: str) -> sqlite3.Connection:
-    if not os.path.isfile(db):  # whoever opens a pipe waits for somebody to write to it
+    if not os.path.isfile(db):  # opening a pipe would wait for a writer
         raise SessionlogError(f"{db} is not a file")
     return sqlite3.connect(readonly.uri(db), uri=True)
 

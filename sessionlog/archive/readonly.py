@@ -1,4 +1,4 @@
-"""A connection that reads and does nothing else, whatever query it is given."""
+"""A connection that can only read, for queries of any origin."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 # The file is opened read-only, the connection is told to write nothing, and whatever is not reading is refused when the
 # query is compiled: no ATTACH, no VACUUM INTO, no temporary table.
 READING = (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE)
-# Those that only tell, whatever they are given; the full-text index asks for the first by itself.
+# Pragmas that change nothing; the full-text index uses the first by itself.
 PRAGMAS = ("data_version", "table_info", "table_xinfo", "table_list", "index_list", "index_info", "index_xinfo")
 # After how many instructions of its virtual machine SQLite looks whether the user wants it to stop (Ctrl-C).
 STEPS = 100_000
@@ -21,7 +21,7 @@ LONGEST_VALUE = 64 << 20
 
 
 def uri(db: str) -> str:
-    """How SQLite is told to open a file for reading.
+    """The address with which SQLite opens a file for reading.
 
     In a folder that cannot be written it would fail to make the files that belong to a WAL; where there is none, nobody
     is writing, and the database can be read as one that does not change.

@@ -15,7 +15,8 @@ CREATE TABLE archive (
     created_at TEXT NOT NULL,  -- When the archive was created (UTC).
     -- The greatest id of a removed event. Ids are never reused, so every gap is a removed event.
     last_removed_id INTEGER NOT NULL DEFAULT 0,
-    last_note TEXT  -- The hash of the newest row of chain_notes.
+    last_note TEXT,  -- The hash of the newest row of chain_notes.
+    prices TEXT  -- The date and checksum of the table of prices by which costs were computed.
 ) STRICT;
 
 -- One row per session, with counts that are updated with each event.
@@ -340,6 +341,9 @@ CREATE TABLE model_answers (
     cache_write_5m_tokens INTEGER NOT NULL,  -- Tokens put into the cache for five minutes.
     cache_write_1h_tokens INTEGER NOT NULL,  -- Tokens put into the cache for an hour.
     web_searches INTEGER NOT NULL,  -- How many web searches the API made.
+    speed TEXT,  -- fast in fast mode, which costs more.
+    inference_geo TEXT,  -- The region in which it was computed, if it was to be one.
+    cost_usd REAL,  -- What it cost in USD by the table of prices; empty if the price is not known.
     PRIMARY KEY (message_id, request_id)
 ) STRICT;
 
@@ -384,19 +388,6 @@ CREATE TABLE subagent_facts (
     parent_agent_id TEXT,  -- The sub-agent that started it, if one did.
     model TEXT,  -- Its model.
     PRIMARY KEY (session_id, agent_id)
-) STRICT;
-
--- What the models that occur here cost, in USD per million tokens.
---
--- `import` copies it from the table of prices. A model that is not in that table has no row, and no cost.
-CREATE TABLE model_prices (
-    model TEXT PRIMARY KEY,  -- The model.
-    input REAL NOT NULL,  -- Tokens read.
-    output REAL NOT NULL,  -- Tokens written.
-    cache_read REAL NOT NULL,  -- Tokens read from the cache.
-    cache_write_5m REAL NOT NULL,  -- Tokens put into the cache for five minutes.
-    cache_write_1h REAL NOT NULL,  -- Tokens put into the cache for an hour.
-    priced_on TEXT NOT NULL  -- The date of the table of prices.
 ) STRICT;
 
 -- --- Views -----------------------------------------------------------------------------------------------------------
@@ -712,7 +703,8 @@ LEFT JOIN session_facts AS facts ON facts.session_id = sessions.session_id;
 -- model: The model.
 -- answers: How many answers it gave.
 -- cache_write_tokens: Tokens put into the cache.
--- cost_usd: The cost in USD; empty for a model without a known price.
+-- cost_usd: The cost in USD of the answers whose price is known; empty if there is none.
+-- unpriced_tokens: Tokens read and written in answers whose price is not known.
 CREATE VIEW session_usage AS
 SELECT
     usage.session_id,
@@ -724,14 +716,9 @@ SELECT
     sum(cache_read_tokens) AS cache_read_tokens,
     sum(cache_write_5m_tokens + cache_write_1h_tokens) AS cache_write_tokens,
     sum(web_searches) AS web_searches,
-    -- NULL for a model without a price: tokens, and never a guess.
-    round(sum(
-        input_tokens * price.input + output_tokens * price.output + cache_read_tokens * price.cache_read
-        + cache_write_5m_tokens * price.cache_write_5m + cache_write_1h_tokens * price.cache_write_1h
-    ) / 1e6, 6) AS cost_usd,
-    price.priced_on
+    round(sum(cost_usd), 6) AS cost_usd,
+    sum(iif(cost_usd IS NULL, input_tokens + output_tokens, 0)) AS unpriced_tokens
 FROM model_answers AS usage
-LEFT JOIN model_prices AS price ON price.model = usage.model
 GROUP BY usage.session_id, usage.model;
 
 -- One row per session, with tokens and cost from its transcripts beside what the agent counted.
@@ -747,8 +734,7 @@ SELECT
     sum(usage.cache_read_tokens) AS cache_read_tokens,
     sum(usage.cache_write_tokens) AS cache_write_tokens,
     sum(usage.cost_usd) AS cost_usd,
-    -- How many models have tokens here and no price.
-    sum(usage.model IS NOT NULL AND usage.cost_usd IS NULL) AS models_without_price,
+    sum(usage.unpriced_tokens > 0) AS models_without_price,
     (SELECT sum(json_extract(value, '$.inputTokens')) FROM json_each(facts.client_usage)) AS client_input_tokens,
     (SELECT sum(json_extract(value, '$.outputTokens')) FROM json_each(facts.client_usage)) AS client_output_tokens,
     facts.client_cost_usd

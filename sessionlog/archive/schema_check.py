@@ -33,7 +33,7 @@ class Difference(NamedTuple):
     thing: Thing
     text: str
     is_ours: bool  # schema.sql has it
-    is_harmless: bool  # somebody's addition that cannot change, hide or refuse events
+    is_harmless: bool  # a foreign object that cannot change, hide or refuse events
 
 
 class _Definition(NamedTuple):
@@ -81,7 +81,7 @@ _PLAIN_INDEX = re.compile(r"CREATE INDEX \w+ ON \w+ \( \w+( (ASC|DESC))?( , \w+(
 
 
 def _danger(thing: Thing, found: _Definition) -> str:
-    """What somebody's addition may do to events."""
+    """What a foreign object may do to events."""
     if thing.kind == "trigger":
         return ": a trigger can change or drop events as they are stored"
     # An index that is unique, or computes something, fails for some rows.

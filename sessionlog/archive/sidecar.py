@@ -74,7 +74,7 @@ class Sidecar(NamedTuple):
         migrations.apply(Database(file, recursive_triggers=False, execute_plugins=False))
         if file.execute("SELECT count(*) FROM progress").fetchone()[0] == 0:
             file.execute(f"INSERT INTO progress VALUES (?, {self.progress})", (identity,))
-        # Last, and not by sqlite_utils: whoever only reads the file finds the version without importing that.
+        # Last, and not by sqlite_utils: a reader finds the version without importing that.
         file.execute(f"PRAGMA user_version = {self.version}")
 
     def is_made_for(self, file: sqlite3.Connection, identity: str) -> bool:
@@ -90,7 +90,7 @@ def identity(archive: sqlite3.Connection) -> str:
 
 
 def forget(place: Place, endings: Iterable[str] = SIDECAR_ENDINGS) -> None:
-    """Remove what was made from an archive: it is made anew from what the archive holds then."""
+    """Remove what was made from an archive: it is rebuilt on demand."""
     for ending in endings:
         path = place.db + ending
         if os.path.exists(path):

@@ -1,4 +1,4 @@
-"""Where an event waits when the database cannot take it, and how it comes home: in order, once."""
+"""The spool: events that the database could not take wait here, and are stored later, in order and once."""
 
 import os
 import time
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from sessionlog.archive.place import Place
 
-# What one hook brings home at most, so that a long queue never slows a session.
+# The most that one hook takes from the spool, so that a long queue never slows a session.
 HOOK_BATCH_BYTES = 2 * 1024 * 1024
 # A longer line goes to the rejected payloads in pieces of this size: memory has a limit too.
 LONGEST_LINE = 128 * 1024 * 1024
@@ -107,7 +107,7 @@ def bring_home(place: "Place", connection: "sqlite3.Connection", limit: int | No
         except OSError:
             continue
         try:
-            # In this order: whoever holds the lock of the spool keeps other hooks waiting, and must not wait itself.
+            # In this order: the holder of the spool's lock keeps other hooks waiting, and must not wait itself.
             connection.execute("BEGIN IMMEDIATE")
             if try_lock(descriptor):
                 count += _empty(place, connection, descriptor, limit)

@@ -18,7 +18,6 @@ SELECT * FROM (
         ('transcript_parts', 'transcript_parts_session_id_at', '200000 400 1 noskipscan'),
         ('transcript_parts', 'transcript_parts_tool_use_id', '100000 2'),
         ('transcript_parts', 'transcript_parts_prompt_id', '150000 40'),
-        ('model_answers', 'model_answers_session_id', '60000 120 80'),
-        ('model_prices', 'sqlite_autoindex_model_prices_1', '20 1')
+        ('model_answers', 'model_answers_session_id', '60000 120 80')
 )
 WHERE column2 NOT IN (SELECT idx FROM sqlite_stat1 WHERE idx IS NOT NULL);

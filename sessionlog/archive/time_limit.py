@@ -1,4 +1,4 @@
-"""Questions that may take long, and how long somebody waits for the answer."""
+"""Time limits for queries."""
 
 from __future__ import annotations
 

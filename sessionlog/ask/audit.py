@@ -104,6 +104,15 @@ def ask(connection: sqlite3.Connection, query: Audit, since: str = "") -> list[R
     return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
+def has_sessions(places: Iterable[Place]) -> bool:
+    """Whether anything is recorded in one of these archives: where nothing is, no audit says that all is well."""
+    for place in places:
+        with closing(read.connect(place)) as connection:
+            if connection.execute("SELECT 1 FROM sessions LIMIT 1").fetchone():
+                return True
+    return False
+
+
 def ask_all(places: Iterable[Place], query: Audit, since: str = "", seconds: float | None = None) -> list[Row]:
     """The rows of all these archives, each with its project; TookTooLong after so many seconds for one of them."""
     rows: list[Row] = []

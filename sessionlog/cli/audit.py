@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from sessionlog.archive import read
 from sessionlog.ask import audit
 from sessionlog.cli import table, terminal
 from sessionlog.cli.common import places, project_options, since_option
@@ -21,6 +22,7 @@ SHOWN_ROWS = 20
 # Said by the headings, or of use to programs only.
 NOT_SHOWN = ("project", "session_id", "agent_id", "tool_use_id")
 NARROWEST = 4
+UNCOUNTED = "takes long to count, ask for it by name"
 
 
 @example(
@@ -54,9 +56,12 @@ def command(
     The same audits are canned queries in Datasette.
     """
     query = audit.find(name) if name else None
-    found = places(project, everywhere)
-    # One project that has nothing yet is an error that says what to do; among many it is nothing.
-    found = found if len(found) == 1 and query else [place for place in found if os.path.exists(place.db)]
+    asked = places(project, everywhere)
+    found = [place for place in asked if os.path.exists(place.db)]
+    if not audit.has_sessions(found):  # zeros would look like an all-clear
+        if not query:
+            _print_list(dict.fromkeys(audit.audits(), audit.Count(0, False)), form, "-")
+        raise read.nothing_recorded(asked)
     if query:
         rows = audit.ask_all(found, query, since or "")
         _print_answer(rows, form, everywhere)
@@ -69,7 +74,7 @@ def command(
         ctx.exit(1)
 
 
-def _print_list(counts: dict[str, audit.Count], form: str | None) -> None:
+def _print_list(counts: dict[str, audit.Count], form: str | None, unknown: str = UNCOUNTED) -> None:
     queries = audit.audits().values()
     listed = [
         {**query._asdict(), "rows": count.rows if (count := counts[query.name]).is_all else None} for query in queries
@@ -79,7 +84,7 @@ def _print_list(counts: dict[str, audit.Count], form: str | None) -> None:
         return
     for query in queries:
         count = counts[query.name]
-        text = str(count) if count.rows or count.is_all else "too many to count quickly"
+        text = str(count) if count.rows or count.is_all else unknown
         text = click.style(text, fg="red" if query.finding and count.rows else None)
         click.echo(f"{click.style(query.name, fg='yellow')}  {query.title}: {text}")
         click.echo(click.wrap_text(query.description, min(terminal.width(), 120), "    ", "    "))

@@ -105,7 +105,13 @@ def _as_json(row: Row, place: Place, connection: Any) -> Row:
     summary = connection.execute(
         "SELECT * FROM archive.session_summary WHERE session_id = ?", (row["session_id"],)
     ).fetchone()
-    return {**summary, "tokens": row["tokens"], "cost_usd": row["cost_usd"], "project": place.project}
+    return {
+        **summary,
+        "tokens": row["tokens"],
+        "cost_usd": row["cost_usd"],
+        "unpriced_tokens": row["unpriced_tokens"],
+        "project": place.project,
+    }
 
 
 def _print(rows: list[Row], projects: dict[str, Place]) -> None:
@@ -142,7 +148,7 @@ def _cells(row: Row, projects: dict[str, Place]) -> dict[str, str]:
         "prompts": plain.counted(row["prompts"], "prompt"),
         "tools": plain.counted(row["tool_calls"], "call"),
         "failed": f"{row['failures']:,} failed" if row["failures"] else "",
-        "cost": plain.dollars(row["cost_usd"]) if row["cost_usd"] else "",
+        "cost": plain.cost(row["cost_usd"] or None, row["unpriced_tokens"]),
         "project": plain.one_line(os.path.basename(place.project), 24) if place else "",
         "live": "live" if live.is_live(row) else "",
     }

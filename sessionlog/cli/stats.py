@@ -83,7 +83,11 @@ def _print_overview(counted: stats.Counted, everywhere: bool) -> None:
     counts = [(total["sessions"], "session"), (total["prompts"], "prompt"), (total["tools"], "tool call")]
     parts = [plain.counted(*count) for count in counts]
     parts += [click.style(f"{total['failures']:,} failed", fg="red")] if total["failures"] else []
-    parts += [f"{plain.counted(total['files'], 'file')} changed", f"{_amount(_tokens(total))} tokens", _cost(total)]
+    parts += [
+        f"{plain.counted(total['files'], 'file')} changed",
+        f"{_amount(_tokens(total))} tokens",
+        plain.cost(total["cost_usd"], total["unpriced_tokens"]),
+    ]
     parts[0] = click.style(f"Since {plain.local_time(since)}: ", bold=True) + parts[0]
     terminal.print_parts(list(filter(None, parts)))
     for name in ("day", *(["project"] if everywhere else []), "model", "tool"):
@@ -156,7 +160,7 @@ def _cell(column: str, row: Row) -> str:
         case "cached":
             return _amount(row["cache_read_tokens"] + row["cache_write_tokens"])
         case "cost":
-            return _cost(row)
+            return plain.cost(row["cost_usd"], row["unpriced_tokens"])
         case "time":
             return plain.duration(row["milliseconds"]) if row["milliseconds"] else ""
     return f"{row[column]:,}" if row[column] else "-"
@@ -164,13 +168,6 @@ def _cell(column: str, row: Row) -> str:
 
 def _tokens(row: Row) -> int:
     return sum(row[name] for name in TOKENS)
-
-
-def _cost(row: Row) -> str:
-    """$1.20; with a + if models without a price have a part in it."""
-    if row["cost_usd"] is None:
-        return ""
-    return f"{plain.dollars(row['cost_usd'])}{'+' if row['unpriced_tokens'] else ''}"
 
 
 def _amount(number: int) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import click
 
-from sessionlog.archive.place import home_folder
 from sessionlog.cli.common import When
 from sessionlog.cli.main import example
 from sessionlog.team import admin, connection
@@ -19,16 +18,13 @@ team_option = click.option("--team", metavar="NAME", help="The team: small lette
 @service_option
 @click.option("--print", "only_print", is_flag=True, help="Print the SQL for PostgreSQL 15, and connect to nothing.")
 def init(service: str | None, only_print: bool) -> None:
-    """Make the team archive: a schema `sessionlog`, roles and rights, in a database that you own.
-
-    Run it again after a change of prices.json: it writes the price list of this machine and changes nothing else.
-    """
+    """Make the team archive: a schema `sessionlog`, roles and rights, in a database that you own."""
     if only_print:
         click.echo(f"BEGIN;\n{admin.schema()}\nCOMMIT;")
         return
     with connection.connect(connection.service_name(service)) as server:
-        made = admin.init(server, home_folder())
-    click.echo("The team archive is ready." if made else "There is a team archive already; prices are up to date.")
+        made = admin.init(server)
+    click.echo("The team archive is ready." if made else "There is a team archive already.")
 
 
 @example("sessionlog team add ann --team payments")

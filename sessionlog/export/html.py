@@ -131,6 +131,8 @@ def _headline(call: Call, diff: list[str]) -> str:
     if call.asked:
         tone = "good" if call.asked == "allowed" else "bad"
         parts.append(f'<span class="{tone}">permission: {_text(call.asked)}</span>')
+    if about := calls.purpose(call):
+        parts.append(f'<span class="quiet">{_line(about)}</span>')
     if call.duration_ms is not None:
         parts.append(f'<span class="quiet">{plain.duration(call.duration_ms)}</span>')
     return "".join(parts)

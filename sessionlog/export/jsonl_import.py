@@ -21,6 +21,7 @@ from sessionlog.transcripts.chunks import Skip
 from sessionlog.transcripts.importer import Summary
 
 LONGEST_LINE = 64 << 20  # an event, with JSON's escapes
+SKIPPED = 1 << 20  # bytes of a longer line that are passed over at once: much memory at once takes long to get
 
 # Bytes that are searched for secrets at once.
 BLOCK = 64 << 10
@@ -102,9 +103,9 @@ def _some_lines(file: BinaryIO) -> list[bytes]:
     while size < BLOCK and (line := file.readline(LONGEST_LINE)):
         lines.append(line)
         size += len(line)
-        rest = line
-        while rest and len(rest) == LONGEST_LINE and not rest.endswith(b"\n"):
-            rest = file.readline(LONGEST_LINE)
+        rest = line if len(line) == LONGEST_LINE else b""
+        while rest and not rest.endswith(b"\n"):
+            rest = file.readline(SKIPPED)
     return lines
 
 

@@ -116,6 +116,8 @@ def _tool(call: Call, where: str, detail: str) -> str:
 def _how(call: Call) -> str:
     code = calls.exit_code(call)
     parts = [] if call.duration_ms is None else [plain.duration(call.duration_ms)]
+    if about := calls.purpose(call):
+        parts.insert(0, inert_markdown.escaped(plain.one_line(about, 160)))
     if call.outcome == "failed":
         parts.insert(0, f"**exit {inert_markdown.escaped(plain.one_line(code, 12))}**" if code else "**failed**")
     elif call.outcome == "no result" and not call.asked:

@@ -19,7 +19,8 @@ def markdown(report: Report) -> Iterator[str]:
         for project in report.projects:
             cells = [f"{project.totals[name]:,}" for name in ("sessions", "prompts", "tools", "failures", "files")]
             name = inert_markdown.escaped(plain.one_line(os.path.basename(project.project)))
-            yield f"| {name} | {' | '.join(cells)} | {_cost(project.totals)} |\n"
+            cost = plain.cost(project.totals["cost_usd"], project.totals["unpriced_tokens"])
+            yield f"| {name} | {' | '.join(cells)} | {cost} |\n"
         yield "\n"
     for project in report.projects:
         yield from _project(project)
@@ -47,7 +48,7 @@ def _session(session: SessionReport) -> Iterator[str]:
         plain.counted(row["prompts"], "prompt"),
         plain.counted(row["tool_calls"], "tool call"),
         f"{row['failures']:,} failed" if row["failures"] else "",
-        plain.dollars(row["cost_usd"]) if row["cost_usd"] else "",
+        plain.cost(row["cost_usd"] or None, row["unpriced_tokens"]),
         inert_markdown.code(row["session_id"][:8]),
     ]
     yield f"### {inert_markdown.escaped(title)}\n\n{' · '.join(filter(None, facts))}\n\n"
@@ -74,11 +75,6 @@ def _totals(totals: Row) -> str:
         f"{totals['failures']:,} failed" if totals["failures"] else "",
         f"{plain.counted(totals['files'], 'file')} changed",
         f"{plain.amount(tokens)} tokens" if tokens else "",
-        _cost(totals),
+        plain.cost(totals["cost_usd"], totals["unpriced_tokens"]),
     ]
     return " · ".join(filter(None, parts))
-
-
-def _cost(row: Row) -> str:
-    """With a + if models without a price have a part in it."""
-    return "" if row["cost_usd"] is None else f"{plain.dollars(row['cost_usd'])}{'+' if row['unpriced_tokens'] else ''}"

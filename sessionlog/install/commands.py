@@ -176,7 +176,7 @@ def timeout(event: str) -> int:
 def events_for(choice: str, version: Version | None) -> tuple[str, ...]:
     """The events to register with `--events core` or `--events all` for a client of this version."""
     # One unknown name made clients before 2.1.101 ignore the whole settings file: never name an event too new for
-    # the client, and nothing beyond the specification to a client whose version nobody knows.
+    # the client, and nothing beyond the specification to a client whose version is not known.
     if version is None:
         return CORE
     return tuple(name for name in (CORE if choice == "core" else RECORDED) if EVENTS[name].since <= version)

@@ -53,8 +53,8 @@ def _copy_notes(place: Place, target: str) -> None:
 def copy(db: str, target: str) -> None:
     """Copy a database, what is in its WAL included, into an empty file. In one go: writers are not kept waiting.
 
-    One that nobody has open is read as a file that does not change: an ordinary reader would leave a WAL beside it, and
-    could not read it at all in a folder that cannot be written.
+    One that no process has open is read as a file that does not change: an ordinary reader would leave a WAL beside it,
+    and could not read it at all in a folder that cannot be written.
     """
     before = _state(db)
     if before.at_rest:

@@ -30,7 +30,7 @@ _ADD_EVENT = append.insertion(
     source=", other.events AS new",
 )
 
-# Events of the past have come in after later ones: what a session says of its end, and the like, is told by time again.
+# Events of the past have come in after later ones: the end of a session, and the like, is computed again by time.
 _FIRST, _LAST = "ORDER BY at, id LIMIT 1", "ORDER BY at DESC, id DESC LIMIT 1"
 _OF_SESSION = "FROM main.events WHERE session_id = :session_id AND"
 _START = "event = 'SessionStart' AND json_valid(extra)"
@@ -101,7 +101,8 @@ def _merge(place: Place, source: str) -> Summary:
         sessions = [row[0] for row in connection.execute("SELECT session_id FROM other.sessions").fetchall()]
         batches.in_turns(connection, _steps(connection, sessions, summary))
         connection.execute("DETACH other")
-        prices.apply(connection, prices.load(place.home))
+        connection.execute("UPDATE archive SET prices = NULL")
+        prices.apply(connection, place.home)
     sidecar.forget(place, [".digest"])  # which sees what is new, and answers that were known may have grown
     return +summary
 
@@ -170,7 +171,7 @@ def _steps(connection: sqlite3.Connection, sessions: list[str], summary: Summary
         summary["events"] += append.add(connection, _ADD_EVENT, {"id": event_id, "newest": newest})
         yield
     yield from _transcript_steps(connection, summary)
-    for row in connection.execute("SELECT * FROM other.model_answers").fetchall():
+    for row in connection.execute(f"SELECT {store.ANSWER} FROM other.model_answers").fetchall():
         connection.execute(store.ADD_USAGE, row)
         yield
     connection.execute("INSERT OR IGNORE INTO main.subagent_facts SELECT * FROM other.subagent_facts")

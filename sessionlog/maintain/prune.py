@@ -42,7 +42,7 @@ class Plan(NamedTuple):
 
     place: Place
     sessions: list[Session]
-    recent: int  # how many stay although they were meant, because somebody may continue them
+    recent: int  # how many stay although they were meant, because they may be continued
     only_output: bool
     named: bool
 

@@ -29,7 +29,7 @@ def plan() -> Purge:
 
 
 def run(purge: Purge) -> None:
-    """Remove these; folders only if nothing of anybody else is left in them."""
+    """Remove these; folders only if nothing else is left in them."""
     for path in purge.paths:
         if os.path.isdir(path) and not os.path.islink(path):
             shutil.rmtree(path)

@@ -141,7 +141,7 @@ def _cleaned_in_pieces(path: str, rules: GivenRules) -> Iterator[tuple[bytes, by
 
 
 def spools_without_archive(home: str) -> list[str]:
-    """Spools whose archive could not be made so far: nobody can tell which project their events belong to."""
+    """Spools whose archive could not be made so far: it is not known which project their events belong to."""
     return [path for path in spool.waiting_files([home]) if not os.path.exists(_archive_of(home, path))]
 
 
@@ -163,7 +163,7 @@ def clean_spools(home: str, rules: GivenRules, write: bool) -> Replacements:
 
 
 def _clean_spool(descriptor: int, path: str, rules: GivenRules, found: Replacements, write: bool) -> None:
-    """A hook may wait for the lock of this very file, so it is written anew in place; a draft is there meanwhile."""
+    """A hook may wait for the lock of this very file, so it is rewritten in place; a draft is there meanwhile."""
     draft = f"{path}.{os.urandom(4).hex()}"
     changed = False
     try:
@@ -285,7 +285,7 @@ def _sweep_chunks(
             "WHERE c.transcript_id = ? AND c.sequence = ?",
             key,
         ).fetchone()
-        if row is None:  # an import has just written it anew
+        if row is None:  # an import has just replaced it
             continue
         file, kind, session_id, agent_id, first_line, packed, client = row
         try:
@@ -321,7 +321,7 @@ def _store_chunk(connection: sqlite3.Connection, key: tuple[int, int], data: byt
 
 
 def _update_messages(connection: sqlite3.Connection, transcript_id: int, first_line: int, reader: Reader) -> None:
-    """A message holds the beginning of a long text, and with it the beginning of a secret that nobody finds in it."""
+    """A message holds the beginning of a long text, and with it the beginning of a secret that no rule finds there."""
     for message in reader.rows:
         line, part, *_ = message
         connection.execute(

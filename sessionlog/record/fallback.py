@@ -29,7 +29,7 @@ def spool_it(place: "Place", entry: "Entry", error: Exception) -> str:
 
 
 def queue(place: "Place", entry: "Entry") -> str:
-    """Behind those who wait already, then bring some of them home: so that all come home in order."""
+    """Append to the spool, then store some of it: all events are stored in order."""
     whose.settle(place)
     where = spool.append(place, entry)
     try:

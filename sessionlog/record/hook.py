@@ -49,7 +49,7 @@ def main(event: str | None = None, handler: str = "hook", client: str = "") -> "
         _ignore_signals()
         data = read_stdin()
         code, message = record(data, event, "plugin" if getenv("CLAUDE_PLUGIN_ROOT") else handler, client)
-    except BaseException as error:  # whatever it is: no session is blocked by it, and no event lost
+    except BaseException as error:  # of any kind: it must not block a session or lose an event
         message = f"the event was not recorded: {type(error).__name__}: {error}{_keep(data)}"
     finally:
         if message:
@@ -269,6 +269,6 @@ def _report(message: str, code: int, event: str | None, data: bytes, client: str
             return 0
         line = "".join(letter if letter.isprintable() else " " for letter in " ".join(message.split()))
         os.write(2, f"sessionlog: {line}\n".encode("utf-8", "backslashreplace"))
-    except BaseException:  # nobody can be told
+    except BaseException:  # there is nowhere to report it
         return 0 if client or event in DENYING else code
     return code

@@ -8,7 +8,7 @@ import sys
 
 
 def main(home: str, project: str, db: str, transcript_path: str, stamp: str, client: str) -> None:
-    """Import one session. What goes wrong is told to nobody: the next import meets it again."""
+    """Import one session. Errors are not reported: the next import meets them again."""
     from sessionlog.archive.place import Place
     from sessionlog.transcripts import importer
 

@@ -16,7 +16,7 @@ STALE = 60.0
 
 
 def start(place: "Place", session_id: "Any", transcript_path: "Any", client: str = "claude-code") -> bool:
-    """See to it that an importer runs soon. One stat, and a spawn at most every two seconds: nobody feels it."""
+    """Make sure that an importer runs soon. Costs one stat, and one new process every two seconds at most."""
     try:
         if getenv("SESSIONLOG_NO_FOLLOW") or not hasattr(os, "posix_spawn") or not isinstance(transcript_path, str):
             return False
@@ -38,7 +38,7 @@ def _stamp(home: str, session_id: str) -> str:
 
 
 def _claim(stamp: str) -> bool:
-    """Whether nobody else is about to import this session: the stamp lies there while an importer waits to begin."""
+    """Whether no other importer is about to import this session: the stamp exists while one waits to begin."""
     flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY
     try:
         os.close(os.open(stamp, flags, 0o600))
@@ -55,7 +55,7 @@ def _claim(stamp: str) -> bool:
 
 
 def _spawn(arguments: "list[str]") -> None:
-    """Start the importer so that nobody waits for it: a session of its own, and none of the hook's pipes.
+    """Start the importer in the background: in its own session, and without the hook's pipes.
 
     A shell waits out the delay: Python's start beside the end of the hook would cost the session 3 ms.
     """

@@ -85,7 +85,7 @@ def _judge(data: bytes, start: int, end: int, run: bytes) -> "Found | None":
     above, newline, line = _before(data, start).rpartition(b"\n")
     if newline and not line.strip() and above.rstrip().endswith(b">"):  # the value of an element, on a line of its own
         line = above
-    line = line.rpartition(b",")[2]  # what stands before a comma was told of something else
+    line = line.rpartition(b",")[2]  # what stands before a comma is about something else
     # name:value is one run
     cut = run.rfind(b":")
     if cut >= 0 and len(run) - cut > 12:

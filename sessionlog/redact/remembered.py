@@ -62,7 +62,7 @@ def detectors(home: str, problems: list[str]) -> "tuple[Any, ...]":
                 forms = [form for entry in memory["values"] for form in entry["forms"]]
                 found.append(Values(key, [(bytes.fromhex(a), int(b), str(c), str(d)) for a, b, c, d in forms]))
             else:
-                problems.append(f"{FILE}: without redact.key, nobody can tell which values it means")
+                problems.append(f"{FILE}: without redact.key, it is not known which values it means")
     except (ValueError, TypeError, LookupError) as error:
         problems.append(f"{FILE}: it is damaged ({error!r})")
     return tuple(found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 from typing import Any, NamedTuple
 
 from sessionlog.agents.claude_code import tags
@@ -13,6 +14,8 @@ from sessionlog.text import plain
 
 # difflib takes time that grows with the square of the lines: above this, all old lines go and all new ones come.
 COMPARED_LINES = 2000
+
+_PATH = re.compile(r'"(?:file|notebook)_path": ?("(?:[^"\\]|\\.)*")')
 
 Row = dict[str, Any]
 
@@ -71,9 +74,25 @@ def path_of_input(inputs: Any) -> str:
     return found if isinstance(found, str) else ""
 
 
+def path_in(text: str | None) -> str:
+    """The same, of an input as JSON or the beginning of one; empty if it has none."""
+    match = _PATH.search(text or "")
+    try:
+        return str(json.loads(match[1])) if match else ""
+    except ValueError:
+        return ""
+
+
 def path(call: Call) -> str:
     """The file that a call is about; empty if it is about none."""
     return path_of_input(call.input)
+
+
+def purpose(call: Call) -> str:
+    """What a command is for, in the model's words; other calls say it as their argument."""
+    inputs = call.input if isinstance(call.input, dict) else {}
+    about = inputs.get("description")
+    return about if isinstance(about, str) and isinstance(inputs.get("command"), str) else ""
 
 
 def exit_code(call: Call) -> str | None:

@@ -69,5 +69,6 @@ def load(connection: sqlite3.Connection, session: Row, project: str) -> Overview
 def _used(row: Row) -> str:
     cached = f" ({row['cache_read_tokens']:,} from the cache)" if row["cache_read_tokens"] else ""
     read = row["input_tokens"] + row["cache_read_tokens"] + row["cache_write_tokens"]
-    cost = f", {plain.dollars(row['cost_usd'])}" if row["cost_usd"] is not None else ""
+    told = plain.cost(row["cost_usd"], row.get("unpriced_tokens"))
+    cost = f", {told}" if told else ""
     return f"{row['model']}: {read:,} tokens in{cached}, {row['output_tokens']:,} out{cost}"

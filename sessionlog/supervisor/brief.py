@@ -1,4 +1,4 @@
-"""What a reviewer is told: the task, what was done, the last answer, earlier reviews. Redacted, as in the archive."""
+"""What a reviewer gets: the task, what was done, the last answer, earlier reviews. Redacted, as in the archive."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sessionlog.supervisor.contract import HookInput
 
 VERSION = 1
 
-# The most that is told of each thing, so that a brief stays below about 400 KB however long the session is.
+# The most of each thing, so that a brief stays below about 400 KB however long the session is.
 FIRST_PROMPTS, LAST_PROMPTS, PROMPT = 1, 9, 4_000
 CALLS, ARGUMENT, ERROR = 200, 400, 800
 FILES, REVIEWS, FEEDBACK = 200, 20, 2_000

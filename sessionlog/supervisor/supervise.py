@@ -1,6 +1,6 @@
 """The supervisor: lets a reviewer decide whether a session may stop, or may ask its user a question.
 
-The one hook of sessionlog that can block, and so the one that nobody gets without asking for it by name.
+The one hook of sessionlog that can block, and so it is installed only by name.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a reviewer says: `{"allow_stop": bool, "feedback": "…"}`, with whatever prose models put around it."""
+"""What a reviewer says: `{"allow_stop": bool, "feedback": "…"}`, with any text that models put around it."""
 
 from __future__ import annotations
 

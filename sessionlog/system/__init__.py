@@ -1,1 +1,1 @@
-"""Safe use of the operating system: child processes, and files that somebody else may have put there."""
+"""Safe use of the operating system: child processes, and files that other users may have put there."""

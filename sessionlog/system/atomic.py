@@ -17,7 +17,7 @@ NAME = 40
 
 
 class Draft(NamedTuple):
-    """A new file that nobody else has: to be written, or to be filled by its path."""
+    """A new private file, to be written to or filled by its path."""
 
     path: str
     file: BinaryIO

@@ -8,7 +8,7 @@ import stat
 
 
 def make_own_folder(folder: str) -> None:
-    """Make the folder; in a place that all users share, somebody else's folder or link of that name is refused."""
+    """Make the folder. In a place that all users share, a folder or link of another user is refused."""
     os.makedirs(folder, mode=0o700, exist_ok=True)
     if hasattr(os, "getuid") and {os.lstat(folder).st_uid, os.stat(folder).st_uid} != {os.getuid()}:
         raise PermissionError(f"{folder} belongs to another user")

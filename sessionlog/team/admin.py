@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sessionlog.agents.claude_code import prices
 from sessionlog.errors import SessionlogError
 
 if TYPE_CHECKING:
@@ -27,28 +26,13 @@ def schema(server_version: int = 150000) -> str:
     return "\n".join((FOLDER / name).read_text(encoding="utf-8") for name in names)
 
 
-def init(connection: Connection, home: str) -> bool:
-    """Make the team archive, and write the price list; False if there is one already."""
+def init(connection: Connection) -> bool:
+    """Make the team archive; False if there is one already."""
     with connection.transaction():
         exists = connection.execute("SELECT to_regnamespace('sessionlog') IS NOT NULL").fetchone() == (True,)
         if not exists:
             connection.execute(schema(connection.info.server_version).encode())
-        write_prices(connection, home)
     return not exists
-
-
-def write_prices(connection: Connection, home: str) -> None:
-    """Write the price list of this machine, for the models that it names and for those that occur."""
-    table = prices.load(home)
-    occur = connection.execute("SELECT DISTINCT model FROM sessionlog.model_answers").fetchall()
-    rows = []
-    for model in sorted({*table["models"], *(model for (model,) in occur)}):
-        price = prices.of_model(table, model)
-        if price:
-            rows.append((model, *(float(price[kind]) for kind in prices.KINDS), str(table["date"])))
-    connection.execute("DELETE FROM sessionlog.model_prices")
-    with connection.cursor() as cursor:
-        cursor.executemany("INSERT INTO sessionlog.model_prices VALUES (%s, %s, %s, %s, %s, %s, %s)", rows)
 
 
 def add(connection: Connection, developer: str, team: str) -> None:
@@ -90,10 +74,12 @@ def reader(connection: Connection, role: str, team: str | None, revoke: bool = F
 
 def hold(connection: Connection, developer: str, archive: int | None, release: bool) -> int:
     """Put archives of a developer on legal hold, or release them; returns how many."""
-    done: Any = connection.execute(
-        "UPDATE archives SET hold = %s WHERE developer = %s AND (%s::int IS NULL OR archive = %s)",
-        (not release, developer, archive, archive),
-    )
+    with connection.transaction():
+        done: Any = connection.execute(
+            "UPDATE archives SET hold = %s WHERE developer = %s AND (%s::int IS NULL OR archive = %s)",
+            (not release, developer, archive, archive),
+        )
+        connection.execute("SELECT publish_holds()")
     return int(done.rowcount)
 
 

@@ -121,8 +121,6 @@ def _fill(connection: Connection, lite: sqlite3.Connection, archive: int, sessio
     _copy(connection, lite, archive, "transcript_chunks", of_files, [session_ids])
     # After the events: a trigger has counted those, and the row says more.
     _copy(connection, lite, archive, "sessions", "session_id = ANY (%s)", [session_ids], replace=True)
-    prices = connection.execute("SELECT * FROM model_prices").fetchall()
-    lite.executemany("INSERT OR REPLACE INTO model_prices VALUES (?, ?, ?, ?, ?, ?, ?)", prices)
     _note(connection, lite, archive, session_ids, content)
     return counts["events"]
 

@@ -74,6 +74,7 @@ class Shipment:
         self.number = number
         self.content = content
         self.names = Names(connection, number)
+        self.held = bool(server.one(connection, "SELECT hold FROM archives WHERE archive = %s", [number]))
         self.rules = rules
         self.lines = Lines(archive)
         self.touched: set[str] = set()  # sessions whose facts are sent again

@@ -42,6 +42,8 @@ TABLES: dict[str, Layout] = {
             "(id)",
             "(event, action, at)",
             "(at)",
+            # The first prompt of each session in a list.
+            "(session_id, at NULLS FIRST, id NULLS FIRST) WHERE is_typed",
             "(tool_use_id) WHERE tool_use_id IS NOT NULL",
             "(file_path) WHERE file_path IS NOT NULL",
             "(agent_id) WHERE agent_id IS NOT NULL",

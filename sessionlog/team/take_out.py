@@ -29,7 +29,7 @@ def run(shipment: Shipment) -> tuple[int, list[str]]:
     connection, archive, number = shipment.connection, shipment.archive, shipment.number
     known = server.one(connection, "SELECT coalesce(max(id), 0) FROM chain_notes WHERE archive = %s", [number])
     notes = archive.execute("SELECT * FROM chain_notes WHERE id > ? ORDER BY id", (known,)).fetchall()
-    if notes and server.one(connection, "SELECT hold FROM archives WHERE archive = %s", [number]):
+    if notes and shipment.held:
         return 0, [HELD]
     last = server.one(connection, "SELECT coalesce(max(last_event), 0) FROM shipments WHERE archive = %s", [number])
     count = 0

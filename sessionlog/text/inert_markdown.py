@@ -63,7 +63,7 @@ def code(text: str, width: int = 160) -> str:
 
 
 def markdown(text: str) -> str:
-    """What a model wrote, in Markdown of our own making: parsed, then written anew; nothing else gets through."""
+    """What a model wrote, in Markdown that is parsed and written again; nothing else gets through."""
     if len(text) > PARSED:
         return fenced(text)
     from markdown_it.tree import SyntaxTreeNode
@@ -93,7 +93,7 @@ def _at_line_start(match: re.Match[str]) -> str:
     return f"{match[1]}{sign}\\" if sign[0].isdigit() else f"{match[1]}\\{sign}"
 
 
-# --- Writing a parsed text anew ---------------------------------------------------------------------------------------
+# --- Writing a parsed text -------------------------------------------------------------------------------------------
 
 
 def _blocks(nodes: list[Any]) -> str:

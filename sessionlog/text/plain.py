@@ -26,7 +26,7 @@ def one_line(text: str, width: int = 100) -> str:
 
 
 def local_time(at: str, form: str = "%Y-%m-%d %H:%M") -> str:
-    """A time of the archive (UTC) on this machine's clock; whatever else stands in its place, as inert text."""
+    """A time of the archive (UTC) on this machine's clock; any other text, made harmless."""
     try:
         return moment(at).astimezone().strftime(form)
     except (ValueError, OverflowError):
@@ -77,6 +77,11 @@ def amount(number: float) -> str:
 def dollars(number: float) -> str:
     """$1,234.50"""
     return f"${number:,.2f}"
+
+
+def cost(number: float | None, unpriced_tokens: int | None = 0) -> str:
+    """$1.20, or $1.20+ if answers without a known price have a part in it; nothing if no price is known."""
+    return "" if number is None else f"{dollars(number)}{'+' if unpriced_tokens else ''}"
 
 
 def counted(number: int, noun: str) -> str:

@@ -289,7 +289,7 @@ def _carry_out(
     for place, sessions in touched.values():
         connection = targets.connection(place)
         store.count_messages(connection, sessions)
-        prices.apply(connection, prices.load(place.home))
+        prices.apply(connection, place.home)
 
 
 def _finish(plan: Plan, writer: store.Writer | None, targets: Targets) -> None:

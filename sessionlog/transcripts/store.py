@@ -4,7 +4,7 @@ import sqlite3
 import time
 import zlib
 
-from sessionlog.agents.claude_code import transcript_files, transcript_lines
+from sessionlog.agents.claude_code import prices, transcript_files, transcript_lines
 from sessionlog.agents.registry import CLAUDE_CODE
 from sessionlog.archive import append
 from sessionlog.fastlib import encode_json, utc_text
@@ -82,6 +82,7 @@ def open_archive(place: "Place") -> sqlite3.Connection:
     connection.execute("PRAGMA cache_size = -32000")
     # Pages of indexes change with every chunk: written back once in 32 MB of log instead of once in 4.
     connection.execute("PRAGMA wal_autocheckpoint = 8000")
+    prices.register(connection, place.home)
     return connection
 
 
@@ -189,6 +190,7 @@ class Writer:
             )
             self.new_messages = done.rowcount
             connection.executemany(ADD_USAGE, digest.usage)
+            connection.executemany(_SET_COST, [row[:2] for row in digest.usage])
             for session_id, facts in digest.facts.items():
                 self._write_facts(session_id, facts)
             if self.source.kind in transcript_files.LINE_KINDS and digest.data != PRUNED:
@@ -307,15 +309,21 @@ class Writer:
         )
 
 
+ANSWER = "message_id, request_id, session_id, agent_id, is_copy, model, at, speed, inference_geo, " + ", ".join(
+    transcript_lines.TOKENS
+)
 ADD_USAGE = f"""
-INSERT INTO model_answers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO model_answers ({ANSWER}) VALUES ({", ".join("?" * 16)})
 ON CONFLICT (message_id, request_id) DO UPDATE SET
     session_id = iif(is_copy > excluded.is_copy, excluded.session_id, session_id),
     agent_id = iif(is_copy > excluded.is_copy, excluded.agent_id, agent_id),
     is_copy = min(is_copy, excluded.is_copy),
     at = min(coalesce(at, excluded.at), coalesce(excluded.at, at)),
+    speed = coalesce(speed, excluded.speed), inference_geo = coalesce(inference_geo, excluded.inference_geo),
     {", ".join(f"{column} = max({column}, excluded.{column})" for column in transcript_lines.TOKENS)}
 """
+
+_SET_COST = f"{prices.SET_COSTS} WHERE message_id = ? AND request_id = ?"
 
 # What a session is known by already stays; its time grows.
 WIDEN_SESSION = """

@@ -329,14 +329,14 @@ def _stamp(connection: sqlite3.Connection, session_id: str) -> str:
 
 
 def _tokens(about: header.Overview) -> dict[str, Any]:
-    """Tokens in and out, and their cost: None as soon as one price is not known."""
+    """Tokens in and out, and their cost."""
     read = sum(row["input_tokens"] + row["cache_read_tokens"] + row["cache_write_tokens"] for row in about.usage)
-    costs = [row["cost_usd"] for row in about.usage]
+    costs = [row["cost_usd"] for row in about.usage if row["cost_usd"] is not None]
     models = [row["model"] for row in about.usage] or [about.session["model"]]
     return {
         "in": read,
         "out": sum(row["output_tokens"] for row in about.usage),
-        "cost": sum(costs) if costs and None not in costs else None,
+        "cost": plain.cost(sum(costs) if costs else None, sum(row["unpriced_tokens"] for row in about.usage)),
         "models": [model for model in models if model],
     }
 

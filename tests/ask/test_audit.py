@@ -18,9 +18,10 @@ from typing import Any
 import pytest
 import yaml
 
+from sessionlog.archive import append, read, time_limit
 from sessionlog.archive import place as projects
-from sessionlog.archive import read, time_limit
 from sessionlog.ask import audit
+from sessionlog.errors import SessionlogError
 from sessionlog.transcripts import importer
 from sessionlog.web import metadata
 from tests.cli.test_cli import printed, run
@@ -438,10 +439,6 @@ def test_a_count_that_takes_long_is_given_up(place: projects.Place, monkeypatch:
     assert told == ["0", "1,200", "100+", "?"]
 
 
-def test_the_list_needs_no_archive(project: Path) -> None:
-    assert "dangerous-commands" in printed("audit")
-
-
 @pytest.mark.parametrize(("arguments", "code"), [(["bypassed"], 0), (["dangerous-commands"], 1), ([], 1)])
 def test_fail_if_any(place: projects.Place, arguments: list[str], code: int) -> None:
     store(place, bash("rm -rf build"))
@@ -544,3 +541,16 @@ def test_an_audit_is_added_by_adding_a_file(
         assert "long-prompts" in metadata.for_databases(["any"])["databases"]["any"]["queries"]
     finally:
         audit.audits.cache_clear()
+
+
+def test_nothing_recorded_is_no_all_clear(place: projects.Place, home: Path) -> None:
+    for arguments in ([], ["bypassed"], ["--fail-if-any"], ["bypassed", "--fail-if-any"], ["--json"]):
+        with pytest.raises(SessionlogError):
+            printed("audit", *arguments)
+    command = [sys.executable, "-m", "sessionlog", "audit"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, "dangerous-commands" in done.stdout, ": 0" in done.stdout) == (1, True, False)
+    assert "nothing has been recorded" in done.stderr
+    append.open_for_writing(place).close()  # an archive without a session
+    with pytest.raises(SessionlogError):
+        printed("audit", "--fail-if-any")

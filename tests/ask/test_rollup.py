@@ -263,7 +263,8 @@ def test_a_title_a_branch_and_a_price_may_come_later(home: Path, monkeypatch: py
     assert before["title"] is None and before["git_branch"] == "main" and before["cost_usd"] == pytest.approx(20.00004)
     with closing(sqlite3.connect(place.db)) as connection:
         connection.execute("UPDATE session_facts SET custom_title = 'Later'")
-        connection.execute("UPDATE model_prices SET output = 1")
+        connection.execute("UPDATE model_answers SET cost_usd = cost_usd - 19")
+        connection.execute("UPDATE archive SET prices = 'others'")
         connection.commit()
     (after,) = sessions(place)
     assert after["title"] == "Later" and after["cost_usd"] == pytest.approx(1.00004)

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -63,7 +63,13 @@ def running(
     binaries: Path, *settings: str, port: int = 5432, configure: Callable[[Path], None] = lambda data: None
 ) -> Iterator[Server]:
     """Start a server, and end it. PostgreSQL refuses to run as root: then it runs as nobody."""
-    folder = tempfile.mkdtemp(prefix="sessionlog-pg-", dir="/tmp")
+    with tempfile.TemporaryDirectory(prefix="sessionlog-pg-", dir="/tmp", ignore_cleanup_errors=True) as folder:
+        yield from _running(folder, binaries, settings, port, configure)
+
+
+def _running(
+    folder: str, binaries: Path, settings: Sequence[str], port: int, configure: Callable[[Path], None]
+) -> Iterator[Server]:
     who = {}
     if os.geteuid() == 0:
         who = {"user": "nobody", "group": "nogroup"}
@@ -100,7 +106,6 @@ def running(
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGQUIT)
             process.wait(30)
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _wait(server: Server, process: subprocess.Popen[bytes]) -> None:

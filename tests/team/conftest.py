@@ -58,7 +58,7 @@ def prepare(server: Server) -> None:
             owner.execute(f"CREATE ROLE {name} LOGIN")
         owner.execute(f"CREATE DATABASE {TEMPLATE}")
     with server.connect(TEMPLATE) as owner:
-        admin.init(owner, "/nonexistent")
+        admin.init(owner)
         owner.execute("SET search_path = sessionlog")
         admin.add(owner, "ann", "payments")
         admin.add(owner, "bob", "search")

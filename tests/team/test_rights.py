@@ -63,7 +63,6 @@ ATTEMPTS = {
     "change the teams": ("ann", "UPDATE developers SET team = 'search'"),
     "join a team": ("ann", "SELECT publish_team('search')"),
     "run the retention": ("ann", "SELECT retain('2030-01-01')"),
-    "change prices": ("ann", "UPDATE model_prices SET input = 0"),
     "create a table": ("ann", "CREATE TABLE sessionlog.x (a int)"),
     "create a function": ("ann", "CREATE FUNCTION sessionlog.check_owner(int) RETURNS void LANGUAGE sql AS ''"),
     "turn off row-level security": ("ann", "ALTER TABLE events DISABLE ROW LEVEL SECURITY"),

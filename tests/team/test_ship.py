@@ -24,7 +24,7 @@ from sessionlog.archive.place import Place
 from sessionlog.cli.main import cli
 from sessionlog.errors import SessionlogError
 from sessionlog.maintain import prune, redact
-from sessionlog.team import choices, ship
+from sessionlog.team import admin, choices, ship
 from sessionlog.team.choices import Choice
 from sessionlog.transcripts import importer
 from tests.conftest import ROOT, rows
@@ -264,20 +264,30 @@ def test_what_is_pruned_at_home_is_taken_out_there(team: Team, home: Path) -> No
     assert team.ask("SELECT max(last_event) FROM shipments") == [(48,)]
 
 
-def test_a_held_archive_keeps_what_is_redacted_at_home(team: Team) -> None:
-    place = teams.project("shop")
-    archives.store(place, *teams.session())
+def test_a_held_archive_keeps_what_is_redacted_and_pruned_at_home(team: Team, home: Path) -> None:
+    place = teams.with_transcripts(home)
     teams.shipped(place)
+    kept = ("transcript_parts", "transcript_chunks", "model_answers", "documents")
+    before = {table: team.ask(f"SELECT count(*) FROM {table}") for table in kept}
     with team.connect() as owner:
-        owner.execute("UPDATE archives SET hold = true")
+        assert admin.hold(owner, "ann", None, release=False) == 1
     redact.run(place, redact.GivenRules(place.home, values=["折扣计算错误"]))
+    prune.run(prune.plan(place, prune.Which(named=frozenset({made.SESSION}))))
+    for table in kept:
+        with team.connect("ann") as ann:
+            assert ann.execute(f"DELETE FROM {table}").rowcount == 0, table
+    with team.connect("ann") as ann:
+        assert ann.execute("UPDATE transcript_chunks SET data = NULL").rowcount == 0
     archives.store(place, archives.bash("echo more"), start_ms=archives.START_MS + 10**6)
     done = teams.shipped(place)
     assert done.events == 1 and done.taken_out == 0 and "legal hold" in done.notices[0]
     assert team.ask("SELECT count(*) FROM events WHERE prompt LIKE '折扣计算错误%'") == [(1,)]
+    for table in kept[:3]:
+        assert team.ask(f"SELECT count(*) FROM {table}") == before[table], table
     with team.connect() as owner:
-        owner.execute("UPDATE archives SET hold = false")
-    assert teams.shipped(place).taken_out == 1
+        assert admin.hold(owner, "ann", None, release=True) == 1
+    assert teams.shipped(place).taken_out >= 1
+    assert team.ask("SELECT count(*) FROM transcript_parts WHERE session_id = %s", made.SESSION) == [(0,)]
     assert team.ask("SELECT count(*) FROM events WHERE prompt LIKE '折扣计算错误%'") == [(0,)]
 
 

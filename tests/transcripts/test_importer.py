@@ -559,9 +559,3 @@ def test_costs_come_from_a_table_that_can_be_replaced_and_are_never_guessed(home
     importer.run()
     known, unknown = rows(shop(), query)
     assert (known["cost_usd"], unknown["cost_usd"]) == (None, 15 / 1e6)
-
-
-def test_a_snapshots_date_is_no_part_of_the_models_price() -> None:
-    table = prices.load("/nowhere")
-    assert prices.of_model(table, "claude-haiku-4-5-20251001") == table["models"]["claude-haiku-4-5"]
-    assert prices.of_model(table, "claude-haiku-9") is None

@@ -41,10 +41,9 @@ def worked(place: Place) -> Place:
         for number, model in enumerate(["claude-opus-5-5", HOSTILE, "a", "b", "c", "d", "e"]):
             at = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(now / 1000 - 86_400 * number))
             connection.execute(
-                "INSERT INTO model_answers VALUES (?, '', 's1', NULL, 0, ?, ?, 10, 1000000, 0, 0, 0, 0, 0)",
-                (f"m{number}", model, at),
+                "INSERT INTO model_answers VALUES (?, '', 's1', NULL, 0, ?, ?, 10, 1000000, 0, 0, 0, 0, 0, NULL, NULL, ?)",
+                (f"m{number}", model, at, 20.00004 if model == "claude-opus-5-5" else None),
             )
-        connection.execute("INSERT INTO model_prices VALUES ('claude-opus-5-5', 4, 20, 0, 0, 0, '2026-11-16')")
         connection.commit()
     store(projects.place("/srv/other"), event("UserPromptSubmit", "o1", prompt="x"), bash("ls", "o1"), start_ms=now)
     return place

@@ -1,9 +1,15 @@
-"""What a model's tokens cost: a dated table that comes with sessionlog, or the user's own in its place."""
+"""What a model's tokens cost: a dated table that comes with sessionlog, or the user's own in its place.
+
+A price has a day from which it holds, may hold only for prompts beyond a length, and is multiplied in fast mode and for
+inference in one region. The cost of an answer is computed when it is imported, and stored with it.
+"""
 
 import os
+import re
+from zlib import crc32
 
 from sessionlog.errors import SessionlogError
-from sessionlog.fastlib import parse_json
+from sessionlog.fastlib import encode_json, parse_json
 from sessionlog.system.files import read_regular
 
 TYPE_CHECKING = False
@@ -12,8 +18,13 @@ if TYPE_CHECKING:
     from typing import Any
 
 SHIPPED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "prices.json")
+# Prices change. A table that is older than this many days is worth a word of `doctor`.
+OLD = 120
 
 KINDS = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h")
+# us.anthropic.claude-…-v1:0 is Bedrock's name, claude-…@20250929 Vertex's, and [1m] a wish for a long context.
+_BEFORE = re.compile(r"^(?:[a-z-]+\.)?anthropic[./]")
+_BEHIND = re.compile(r"(?:\[1m\]|@[a-z0-9-]+|-v\d+(?::\d+)?|:\d+|-latest|-20\d{6})$", re.IGNORECASE)
 
 
 def load(home: str) -> "dict[str, Any]":
@@ -22,8 +33,11 @@ def load(home: str) -> "dict[str, Any]":
     path = own if os.path.exists(own) else SHIPPED
     try:
         table: dict[str, Any] = parse_json(read_regular(path, 1 << 20).decode())
-        for price in table["models"].values():
-            [float(price[kind]) for kind in KINDS]
+        for prices in table["models"].values():
+            for price in _listed(prices):
+                [float(price[kind] or 0) for kind in KINDS]
+                float(price.get("fast", 1)), int(price.get("above", 0)), str(price.get("from", ""))
+        [float(factor) for factor in table.get("regions", {}).values()]
         str(table["date"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise SessionlogError(
@@ -32,24 +46,73 @@ def load(home: str) -> "dict[str, Any]":
     return table
 
 
-def of_model(table: "dict[str, Any]", model: str) -> "dict[str, float] | None":
-    """The price of a model by its id, with or without the date of its snapshot; None if the table does not know it."""
-    name, _, snapshot = model.rpartition("-")
-    if len(snapshot) == 8 and snapshot.isdigit():
-        model = name
-    price: dict[str, float] | None = table["models"].get(model)
-    return price
+def name_in_table(model: str) -> str:
+    """The name of a model without what clouds, snapshots and options add to it."""
+    model = _BEFORE.sub("", model)
+    while (shorter := _BEHIND.sub("", model)) != model:
+        model = shorter
+    return model
 
 
-def apply(connection: "sqlite3.Connection", table: "dict[str, Any]") -> None:
-    """Give every model of this archive its price, and take it from those that the table no longer knows."""
-    models = [row[0] for row in connection.execute("SELECT DISTINCT model FROM model_answers")]
-    rows = []
-    for model in models:
-        price = of_model(table, model)
-        if price:
-            rows.append((model, *(float(price[kind]) for kind in KINDS), str(table["date"])))
-    connection.execute("BEGIN IMMEDIATE")
-    connection.execute("DELETE FROM model_prices")
-    connection.executemany("INSERT INTO model_prices VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
-    connection.execute("COMMIT")
+def of_answer(
+    table: "dict[str, Any]",
+    model: str,
+    at: str | None,
+    tokens: "tuple[int, ...]",
+    speed: str | None = None,
+    region: str | None = None,
+) -> float | None:
+    """What an answer cost, with tokens in the order of KINDS; None if one of its prices is not known."""
+    prompt = tokens[0] + sum(tokens[2:])
+    held = [
+        price
+        for price in _listed(table["models"].get(name_in_table(model)))
+        if (not price.get("from") or (at or "~") >= price["from"]) and prompt > price.get("above", -1)
+    ]
+    if not held:
+        return None
+    price = held[-1]
+    factor = price.get("fast") if speed == "fast" else 1
+    if factor is None or any(count and price[kind] is None for kind, count in zip(KINDS, tokens, strict=True)):
+        return None
+    factor *= table.get("regions", {}).get(region, 1)
+    cost: float = factor * sum(count * (price[kind] or 0) for kind, count in zip(KINDS, tokens, strict=True))
+    return round(cost / 1e6, 9)
+
+
+def register(connection: "sqlite3.Connection", home: str) -> None:
+    """Let SET_COSTS compute costs on this connection. A table that cannot be read keeps nothing from being archived."""
+    try:
+        table = load(home)
+    except SessionlogError:
+        table = {"models": {}}
+
+    def cost(model: str, at: str | None, speed: str | None, region: str | None, *tokens: int) -> float | None:
+        return of_answer(table, model, at, tokens, speed, region)
+
+    connection.create_function("cost_of_answer", 9, cost)
+
+
+def apply(connection: "sqlite3.Connection", home: str) -> None:
+    """Compute all costs anew if the table is another than the last time."""
+    table = load(home)
+    stamp = f"{table['date']} {crc32(encode_json(table).encode()):08x}"
+    if connection.execute("SELECT prices FROM archive").fetchone()[0] != stamp:
+        register(connection, home)
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute(SET_COSTS)
+        connection.execute("UPDATE archive SET prices = ?", (stamp,))
+        connection.execute("COMMIT")
+
+
+SET_COSTS = """
+UPDATE model_answers SET cost_usd = cost_of_answer(
+    model, at, speed, inference_geo, input_tokens, output_tokens, cache_read_tokens, cache_write_5m_tokens,
+    cache_write_1h_tokens
+)
+"""
+
+
+def _listed(prices: "Any") -> "list[Any]":
+    """One price may stand without its list."""
+    return prices if isinstance(prices, list) else [prices] if prices else []

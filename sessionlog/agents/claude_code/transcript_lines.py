@@ -148,6 +148,8 @@ class Reader:
         model = _text(message.get("model"))
         if isinstance(usage, dict) and model and model != "<synthetic>":
             self._read_usage(entry, message, usage, model, session_id, agent_id, at)
+        if type_ == "progress":
+            self._read_progress(_object(entry.get("data")), session_id, at)
         branch = _text(entry.get("gitBranch"))
         self._read_context(entry, session_id, at, branch, model)
 
@@ -200,6 +202,15 @@ class Reader:
         row |= {"line": line, "part": 0, "is_sidechain": 0, "type": "history", "kind": "history", "role": "user"}
         row |= {"session_id": _text(entry.get("sessionId")) or "", "at": at, "text": _text(entry.get("display"))}
         self.rows.append(tuple(row.values()))
+
+    def _read_progress(self, data: "Entry", session_id: str, at: str | None) -> None:
+        """What an answer of a sub-agent cost. Its own file says it too, and counts once, but may be missing."""
+        inner = _object(data.get("message"))
+        message = _object(inner.get("message"))
+        usage, model = message.get("usage"), _text(message.get("model"))
+        if data.get("type") == "agent_progress" and isinstance(usage, dict) and model and model != "<synthetic>":
+            when = time_of(inner.get("timestamp")) or at
+            self._read_usage(inner, message, usage, model, session_id, _text(data.get("agentId")), when)
 
     def _read_fact(self, entry: "Entry", type_: str, session_id: str) -> None:
         facts = self.facts.setdefault(session_id, {})
@@ -265,7 +276,8 @@ class Reader:
         if known:
             known[-len(counts) :] = map(max, known[-len(counts) :], counts)
         else:
-            self.usage[key] = [*key, session_id, agent_id, is_copy, model, at, *counts]
+            asked = (_text(usage.get("speed")), _text(usage.get("inference_geo")))
+            self.usage[key] = [*key, session_id, agent_id, is_copy, model, at, *asked, *counts]
 
 
 def tokens(usage: "Entry") -> list[int]:

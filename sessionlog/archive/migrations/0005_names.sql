@@ -38,6 +38,20 @@ ALTER TABLE transcripts ADD COLUMN pruned_bytes INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE messages RENAME TO transcript_parts;
 ALTER TABLE api_messages RENAME TO model_answers;
 ALTER TABLE agents RENAME TO subagent_facts;
+ALTER TABLE model_answers ADD COLUMN speed TEXT;
+ALTER TABLE model_answers ADD COLUMN inference_geo TEXT;
+ALTER TABLE model_answers ADD COLUMN cost_usd REAL;
+ALTER TABLE archive ADD COLUMN prices TEXT;
+-- As a start, by the prices that were known; the next import computes all of them anew.
+UPDATE model_answers SET cost_usd = (
+    SELECT (
+        input_tokens * price.input + output_tokens * price.output + cache_read_tokens * price.cache_read
+        + cache_write_5m_tokens * price.cache_write_5m + cache_write_1h_tokens * price.cache_write_1h
+    ) / 1e6
+    FROM model_prices AS price WHERE price.model = model_answers.model
+);
+DROP TABLE model_prices;
+DELETE FROM sqlite_stat1 WHERE tbl = 'model_prices';
 DELETE FROM sqlite_stat1 WHERE tbl IN ('messages', 'api_messages', 'agents');
 
 ALTER TABLE events ADD COLUMN action TEXT GENERATED ALWAYS AS (CASE

@@ -48,7 +48,9 @@ CREATE TABLE sessions (
     started_at TEXT NOT NULL, last_at TEXT NOT NULL, ended_at TEXT, events INTEGER NOT NULL,
     prompts INTEGER NOT NULL, tool_calls INTEGER NOT NULL, edits INTEGER NOT NULL, failures INTEGER NOT NULL,
     compactions INTEGER NOT NULL, model TEXT, title TEXT, git_branch TEXT, messages INTEGER NOT NULL,
-    client TEXT NOT NULL, seconds INTEGER NOT NULL, first_prompt TEXT, tokens INTEGER NOT NULL DEFAULT 0, cost_usd REAL
+    client TEXT NOT NULL, seconds INTEGER NOT NULL, first_prompt TEXT,
+    tokens INTEGER NOT NULL DEFAULT 0, unpriced_tokens INTEGER NOT NULL DEFAULT 0,
+    cost_usd REAL
 ) STRICT;
 CREATE TABLE spans (
     session INTEGER NOT NULL, quarter INTEGER NOT NULL,
@@ -73,7 +75,8 @@ CREATE INDEX changes_quarter ON changes (quarter);
 CREATE TABLE usage (
     session INTEGER NOT NULL, quarter INTEGER NOT NULL, model TEXT NOT NULL, answers INTEGER NOT NULL,
     input_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL, cache_read_tokens INTEGER NOT NULL,
-    cache_write_5m_tokens INTEGER NOT NULL, cache_write_1h_tokens INTEGER NOT NULL
+    cache_write_5m_tokens INTEGER NOT NULL, cache_write_1h_tokens INTEGER NOT NULL,
+    cost_usd REAL, unpriced_tokens INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX usage_session ON usage (session);
 CREATE INDEX usage_quarter ON usage (quarter);
@@ -165,7 +168,8 @@ _USAGE = f"""
 INSERT INTO {{into}}usage
 SELECT
     sessions.number, {_QUARTER.format(at="at")}, usage.model, count(*), sum(input_tokens), sum(output_tokens),
-    sum(cache_read_tokens), sum(cache_write_5m_tokens), sum(cache_write_1h_tokens)
+    sum(cache_read_tokens), sum(cache_write_5m_tokens), sum(cache_write_1h_tokens), sum(usage.cost_usd),
+    sum(iif(usage.cost_usd IS NULL, input_tokens + output_tokens, 0))
 FROM main.sessions AS sessions
 CROSS JOIN archive.model_answers AS usage ON usage.session_id = sessions.session_id
 WHERE {{which}}
@@ -273,26 +277,15 @@ UPDATE main.sessions SET first_prompt = substr(coalesce(
 ), 1, {HEAD})
 WHERE session_id IN (SELECT session_id FROM temp.different)
 """
-COST = (
-    "round(sum(input_tokens * price.input + output_tokens * price.output + cache_read_tokens * price.cache_read "
-    "+ cache_write_5m_tokens * price.cache_write_5m + cache_write_1h_tokens * price.cache_write_1h) / 1e6, 6)"
-)
 TOKENS = "input_tokens + output_tokens + cache_read_tokens + cache_write_5m_tokens + cache_write_1h_tokens"
 _COSTS = f"""
-UPDATE main.sessions SET
-    tokens = (SELECT coalesce(sum({TOKENS}), 0) FROM main.usage WHERE session = number),
-    cost_usd = (
-        SELECT {COST} FROM main.usage AS usage
-        JOIN archive.model_prices AS price ON price.model = usage.model WHERE session = number
-    )
+UPDATE main.sessions SET (tokens, cost_usd, unpriced_tokens) = (
+    SELECT coalesce(sum({TOKENS}), 0), round(sum(cost_usd), 6), coalesce(sum(unpriced_tokens), 0)
+    FROM main.usage WHERE session = number
+)
 WHERE {{which}}
 """
-_PRICES = """
-SELECT coalesce(group_concat(price, ';'), '') FROM (
-    SELECT printf('%s %g %g %g %g %g', model, input, output, cache_read, cache_write_5m, cache_write_1h) AS price
-    FROM archive.model_prices ORDER BY model
-)
-"""
+_PRICES = "SELECT ifnull(prices, '') FROM archive.archive"
 
 _IN = "{column} IN (SELECT session_id FROM temp.{table})"
 
@@ -323,6 +316,9 @@ def catch_up(connection: sqlite3.Connection) -> None:
     execute(_DIFFERENT)
     execute(_AGAIN)
     execute(_SPENT)
+    (prices_now,) = execute(_PRICES).fetchone()
+    if prices != prices_now:  # every cost may be another
+        execute("INSERT INTO temp.spent SELECT session_id FROM temp.now")
     _take_out(connection, "session_id NOT IN (SELECT session_id FROM temp.now)")
     _take_out(connection, _IN.format(column="session_id", table="again"), "spans", "tools", "changes")
     _take_out(connection, _IN.format(column="session_id", table="spent"), "usage")
@@ -339,8 +335,7 @@ def catch_up(connection: sqlite3.Connection) -> None:
     _count_messages(connection, again.format("sessions"))
     _spread(connection, "main.")
     execute(_USAGE.format(into="main.", which=_IN.format(column="sessions.session_id", table="spent")))
-    (prices_now,) = execute(_PRICES).fetchone()
-    execute(_COSTS.format(which="1" if prices != prices_now else _IN.format(column="session_id", table="spent")))
+    execute(_COSTS.format(which=_IN.format(column="session_id", table="spent")))
     execute("UPDATE progress SET event_id = ?, message_id = ?, prices = ?", (newest_event, newest_message, prices_now))
     for table in ("now", "news", "talked", "different", "again", "spent"):
         execute(f"DROP TABLE temp.{table}")

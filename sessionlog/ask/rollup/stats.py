@@ -10,7 +10,7 @@ from typing import Any
 
 from sessionlog.archive.place import Place
 from sessionlog.ask.rollup import open as rollup
-from sessionlog.ask.rollup.build import COST, QUARTER, STEPS
+from sessionlog.ask.rollup.build import QUARTER, STEPS
 
 Row = dict[str, Any]
 
@@ -36,29 +36,24 @@ _ACTIVITY = """
 """
 _FILES = "SELECT {key} AS key, count(DISTINCT path) AS files FROM changes GROUP BY key"
 _ALL_FILES = "SELECT '' AS key, count(*) AS files FROM (SELECT path FROM changes GROUP BY path)"
-_USAGE = f"""
+_USAGE = """
     SELECT
-        {{key}} AS key, count(DISTINCT session) AS token_sessions, sum(answers) AS answers,
+        {key} AS key, count(DISTINCT session) AS token_sessions, sum(answers) AS answers,
         sum(input_tokens) AS input_tokens, sum(output_tokens) AS output_tokens,
         sum(cache_read_tokens) AS cache_read_tokens,
         sum(cache_write_5m_tokens + cache_write_1h_tokens) AS cache_write_tokens,
-        {COST} AS cost_usd,
-        -- Of models without a price: tokens, and never a guess.
-        sum(iif(price.model IS NULL, input_tokens + output_tokens, 0)) AS unpriced_tokens
-    FROM usage LEFT JOIN archive.model_prices AS price ON price.model = usage.model
+        round(sum(cost_usd), 6) AS cost_usd,
+        -- Of answers without a price: tokens, and never a guess.
+        sum(unpriced_tokens) AS unpriced_tokens
+    FROM usage
     GROUP BY key
 """
 _EVER = """
     SELECT
         '' AS key, count(*) AS sessions, sum(prompts) AS prompts, sum(tool_calls) AS tools, sum(edits) AS edits,
-        sum(failures) AS failures, sum(tokens) AS tokens, sum(cost_usd) AS cost_usd
+        sum(failures) AS failures, sum(tokens) AS tokens, sum(cost_usd) AS cost_usd,
+        sum(unpriced_tokens) AS unpriced_tokens
     FROM sessions
-"""
-_UNPRICED = """
-    SELECT EXISTS (
-        SELECT 1 FROM usage LEFT JOIN archive.model_prices AS price ON price.model = usage.model
-        WHERE price.model IS NULL AND output_tokens
-    ) AS found
 """
 _TOOLS = """
     SELECT
@@ -185,10 +180,9 @@ def totals(counted: Counted) -> Row:
 def ever(counted: Counted) -> Row:
     """What a glance at the sessions themselves tells, without their parts."""
     row = _gathered(counted, _EVER)[""]
-    return {name: row.get(name, 0) for name in ("sessions", "prompts", "tools", "edits", "failures", "tokens")} | {
+    names = ("sessions", "prompts", "tools", "edits", "failures", "tokens", "unpriced_tokens")
+    return {name: row.get(name, 0) for name in names} | {
         "cost_usd": row.get("cost_usd"),
-        # Whether tokens of models without a price are missing in it.
-        "unpriced": sum(connection.execute(_UNPRICED).fetchone()["found"] for _, connection in counted.connections),
         "last_at": max((at for _, connection in counted.connections for at in _last_at(connection)), default=None),
     }
 

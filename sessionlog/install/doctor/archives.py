@@ -47,7 +47,7 @@ def place_and_size() -> Iterator[Result]:
 
 
 def integrity(full: bool) -> Iterator[Result]:
-    """Whether SQLite finds the archives sound, this version can write to them, and nobody changed their schema."""
+    """Whether SQLite finds the archives sound, this version can write to them, and their schema is unchanged."""
     sound = skipped = 0
     for place in read.all_places():
         try:

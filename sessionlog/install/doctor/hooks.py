@@ -109,7 +109,7 @@ def other_agents_recording() -> Iterator[Result]:
 
 
 def supervising(cwd: Path) -> Iterator[Result]:
-    """The supervisor, where somebody asked for one. It is run as it is, but told not to ask its reviewer."""
+    """The supervisor, if one is installed. It is run as it is, but does not ask its reviewer."""
     for path, values in settings_in_force(cwd).items():
         found = registered(values, is_supervisor)
         handlers = [handler for event in found for handler in found[event]]
@@ -235,7 +235,7 @@ def obstacles(cwd: Path) -> Iterator[Result]:
 
 
 def other_hooks(cwd: Path) -> Iterator[Result]:
-    """Hooks, whoever's, that are broken, or that would block a session if their script were gone."""
+    """All hooks that are broken, or that would block a session if their script were gone."""
     findings = [
         finding
         for target in validate.targets_in_force(cwd)

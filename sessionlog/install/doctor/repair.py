@@ -44,7 +44,7 @@ def _lacks_something(place: Place) -> bool:
 
 def _bring_home() -> Iterator[Result]:
     # The archive of the project that we are in may not exist yet. Of any other one, the name of the spool does not
-    # tell the project: its events come home with its next one.
+    # tell the project: its events are stored with its next one.
     places = {place.db: place for place in (read.place_of(), *read.all_places())}
     for place in places.values():
         if not projects.waiting_spools(place):

@@ -23,7 +23,7 @@ _SHARED_ESCAPES = "dDwWsSbBnrtfv"  # JavaScript takes any other letter as itself
 
 
 def error(pattern: str) -> str | None:
-    """What is wrong with the pattern, or None; the judge is Python's `re`, told where JavaScript differs."""
+    """What is wrong with the pattern, or None; checked by Python's `re`, adapted where JavaScript differs."""
     if len(pattern) > LONGEST:
         return None
     try:

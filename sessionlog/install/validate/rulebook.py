@@ -69,7 +69,7 @@ class Site:
 
     @cached_property
     def command(self) -> Command:
-        """What can be told about the command; nothing for other handlers, broken fields and PowerShell."""
+        """What is known about the command; nothing for other handlers, broken fields and PowerShell."""
         command, args = self.fields.get("command"), self.fields.get("args")
         if self.type != "command" or not isinstance(command, str) or self.fields.get("shell") == "powershell":
             return Command()

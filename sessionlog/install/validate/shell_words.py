@@ -31,7 +31,7 @@ _OPERATORS = "();<>|&\n"
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _VARIABLE = re.compile(r"\$(?:\{(\w+)(?::?-([^}]*))?\}|(\w+))")
 _SUBSTITUTION = re.compile(r"\$\((?:[^()]|\([^()]*\))*\)|`[^`]*`")
-_UNKNOWN = re.compile(r"[$*?\[\]{}\n]")  # a variable nobody knows here, or a pattern
+_UNKNOWN = re.compile(r"[$*?\[\]{}\n]")  # a variable of unknown value, or a pattern
 
 
 class Script(NamedTuple):
@@ -68,7 +68,7 @@ def read_shell(text: str, variables: Mapping[str, str], folder: Path | None) -> 
         return Command() if re.search(r"#|<<|\$'", text) else Command(broken=str(error).lower())
     known = dict(variables)
     program: str | None = None
-    moved = False  # after a `cd` nobody knows what a relative path means
+    moved = False  # after a `cd` the meaning of a relative path is unknown
     tested: set[str] = set()
     scripts: list[Script] = []
     deciding = _first_that_decides(commands)
@@ -107,7 +107,7 @@ def expand(word: str, variables: Mapping[str, str]) -> str | None:
 
 def _split(text: str) -> list[_Simple]:
     """The simple commands of a list such as `a && b || c; d`, redirections left out."""
-    # A substitution becomes a variable that nobody knows; what follows a here-document is not looked at.
+    # A substitution becomes a variable of unknown value; what follows a here-document is not looked at.
     plain = _SUBSTITUTION.sub("$…", text.replace("\\\n", " "))
     lexer = shlex.shlex(plain, posix=True, punctuation_chars=_OPERATORS)
     lexer.whitespace, lexer.whitespace_split, lexer.commenters = " \t\r", True, ""

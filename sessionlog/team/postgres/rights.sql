@@ -29,7 +29,7 @@ BEGIN
         EXECUTE format('CREATE POLICY own_rows ON %I FOR SELECT TO sessionlog_developer USING (developer = session_user)', name);
         EXECUTE format('CREATE POLICY all_rows ON %I FOR SELECT TO sessionlog_auditor USING (true)', name);
     END LOOP;
-    FOREACH name IN ARRAY ARRAY['version', 'model_prices', 'retentions', 'session_projects'] LOOP
+    FOREACH name IN ARRAY ARRAY['version', 'retentions', 'session_projects'] LOOP
         EXECUTE format('GRANT SELECT ON %I TO sessionlog_developer, sessionlog_reader, sessionlog_auditor', name);
     END LOOP;
     -- What a developer adds. Events come through store_events().
@@ -75,6 +75,29 @@ BEGIN
     END LOOP;
 END $$;
 REVOKE ALL ON FUNCTION publish_team FROM PUBLIC;
+
+-- Publish which archives are on legal hold: their owners can add to them, and neither change nor remove what is there. A list
+-- of numbers in the policies, as for teams. Run by `team hold` after each change.
+CREATE FUNCTION publish_holds() RETURNS void LANGUAGE plpgsql SET search_path = sessionlog, pg_temp AS $$
+DECLARE
+    held bigint[] := ARRAY(SELECT archive FROM archives WHERE hold ORDER BY archive);
+    name text;
+BEGIN
+    FOREACH name IN ARRAY ARRAY[
+        'documents', 'sessions', 'transcripts', 'transcript_chunks', 'transcript_parts', 'model_answers', 'session_facts',
+        'subagent_facts'
+    ] LOOP
+        EXECUTE format('DROP POLICY IF EXISTS keep_held ON %I', name);
+        EXECUTE format('CREATE POLICY keep_held ON %I AS RESTRICTIVE FOR DELETE TO sessionlog_developer '
+            'USING (archive <> ALL (%L::bigint[]))', name, held);
+    END LOOP;
+    FOREACH name IN ARRAY ARRAY['transcripts', 'transcript_chunks', 'transcript_parts'] LOOP
+        EXECUTE format('DROP POLICY IF EXISTS fix_held ON %I', name);
+        EXECUTE format('CREATE POLICY fix_held ON %I AS RESTRICTIVE FOR UPDATE TO sessionlog_developer '
+            'USING (archive <> ALL (%L::bigint[]))', name, held);
+    END LOOP;
+END $$;
+REVOKE ALL ON FUNCTION publish_holds FROM PUBLIC;
 
 -- Whose rows the person may read: the same people as by the policies above.
 CREATE FUNCTION readable_developers() RETURNS text[] LANGUAGE sql STABLE SECURITY DEFINER SET search_path = sessionlog, pg_temp AS $$

@@ -71,6 +71,7 @@ CREATE TABLE events_default PARTITION OF events DEFAULT;
 CREATE INDEX ON events (id);
 CREATE INDEX ON events (event, action, at);
 CREATE INDEX ON events (at);
+CREATE INDEX ON events (session_id, at NULLS FIRST, id NULLS FIRST) WHERE is_typed;
 CREATE INDEX ON events (tool_use_id) WHERE tool_use_id IS NOT NULL;
 CREATE INDEX ON events (file_path) WHERE file_path IS NOT NULL;
 CREATE INDEX ON events (agent_id) WHERE agent_id IS NOT NULL;
@@ -176,6 +177,9 @@ CREATE TABLE model_answers (
     "cache_write_5m_tokens" bigint NOT NULL,
     "cache_write_1h_tokens" bigint NOT NULL,
     "web_searches" bigint NOT NULL,
+    "speed" text COLLATE "C",
+    "inference_geo" text COLLATE "C",
+    "cost_usd" double precision,
     PRIMARY KEY (session_id, message_id, request_id),
     FOREIGN KEY (session_id, archive) REFERENCES sessions (session_id, archive)
 );

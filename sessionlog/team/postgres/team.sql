@@ -95,17 +95,6 @@ CREATE TABLE cut_sessions (
 -- What `team retain` removed.
 CREATE TABLE retentions (at timestamptz NOT NULL DEFAULT now(), before text NOT NULL, events bigint NOT NULL, sessions bigint NOT NULL);
 
--- One price list for all; `team init` and `team prices` write it.
-CREATE TABLE model_prices (
-    model text COLLATE "C" PRIMARY KEY,
-    input double precision NOT NULL,
-    output double precision NOT NULL,
-    cache_read double precision NOT NULL,
-    cache_write_5m double precision NOT NULL,
-    cache_write_1h double precision NOT NULL,
-    priced_on text COLLATE "C" NOT NULL
-);
-
 -- What can be found. The shipper cuts texts into words (sessionlog/team/words.py), so that Chinese, Japanese and Korean
 -- need no extension.
 CREATE TABLE documents (

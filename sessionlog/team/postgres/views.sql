@@ -636,16 +636,9 @@ SELECT
   SUM(cache_read_tokens) AS cache_read_tokens,
   SUM(cache_write_5m_tokens + cache_write_1h_tokens) AS cache_write_tokens,
   SUM(web_searches) AS web_searches,
-  ROUND(
-    SUM(
-      input_tokens * price.input + output_tokens * price.output + cache_read_tokens * price.cache_read + cache_write_5m_tokens * price.cache_write_5m + cache_write_1h_tokens * price.cache_write_1h
-    ) / NULLIF(1e6, 0),
-    6
-  ) AS cost_usd,
-  MIN(price.priced_on) AS priced_on
+  ROUND(SUM(cost_usd), 6) AS cost_usd,
+  SUM(CASE WHEN cost_usd IS NULL THEN input_tokens + output_tokens ELSE 0 END) AS unpriced_tokens
 FROM model_answers AS usage
-LEFT JOIN model_prices AS price
-  ON price.model = usage.model
 GROUP BY
   usage.session_id,
   usage.model;
@@ -661,7 +654,7 @@ SELECT
   SUM(usage.cache_read_tokens) AS cache_read_tokens,
   SUM(usage.cache_write_tokens) AS cache_write_tokens,
   SUM(usage.cost_usd) AS cost_usd,
-  SUM(NOT usage.model IS NULL AND usage.cost_usd IS NULL) AS models_without_price,
+  SUM(usage.unpriced_tokens > 0) AS models_without_price,
   (
     SELECT
       SUM(leading_integer(json_extract(value, '$.inputTokens')))

@@ -4,25 +4,15 @@ WITH paths AS MATERIALIZED (
   SELECT DISTINCT
     file_path
   FROM events
+  JOIN session_projects AS archive
+    ON archive.session_id = events.session_id
   WHERE
     glob('/*', file_path)
     AND (
-      piece(
-        file_path,
-        1,
-        (
-          SELECT
-            LENGTH(project) + 1
-          FROM session_projects AS archive
-          WHERE
-            archive.session_id = events.session_id
-        )
-      ) <> (
-        SELECT
-          project || '/'
-        FROM session_projects AS archive
-        WHERE
-          archive.session_id = events.session_id
+      piece(file_path, 1, (
+        LENGTH(archive.project) + 1
+      )) <> (
+        archive.project || '/'
       )
       OR (
         instr(file_path, '/../') <> 0
@@ -88,6 +78,8 @@ SELECT
 FROM touched
 LEFT JOIN sessions
   ON sessions.session_id = touched.session_id
+JOIN session_projects AS archive
+  ON archive.session_id = touched.session_id
 WHERE
   COALESCE(at, '') >= CAST($1 AS TEXT)
   AND glob('/*', file_path)
@@ -97,28 +89,12 @@ WHERE
     )
     OR (
       file_path <> (
-        SELECT
-          project
-        FROM session_projects AS archive
-        WHERE
-          archive.session_id = touched.session_id
+        archive.project
       )
-      AND piece(
-        file_path,
-        1,
-        (
-          SELECT
-            LENGTH(project) + 1
-          FROM session_projects AS archive
-          WHERE
-            archive.session_id = touched.session_id
-        )
-      ) <> (
-        SELECT
-          project || '/'
-        FROM session_projects AS archive
-        WHERE
-          archive.session_id = touched.session_id
+      AND piece(file_path, 1, (
+        LENGTH(archive.project) + 1
+      )) <> (
+        archive.project || '/'
       )
       AND file_path <> COALESCE(sessions.cwd, '')
       AND piece(file_path, 1, LENGTH(sessions.cwd) + 1) IS DISTINCT FROM sessions.cwd || '/'
