@@ -13,6 +13,7 @@ import os
 from sessionlog.agents import registry
 from sessionlog.agents.claude_code import transcript_files
 from sessionlog.agents.claude_code.transcript_lines import Reader
+from sessionlog.errors import SessionlogError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -85,11 +86,19 @@ def working_directory(source: "Source") -> str | None:
     return transcript_files.working_directory(source)
 
 
+def _of_agent(client: str) -> "Any":
+    """The module that reads an agent's transcripts. An archive may name any agent."""
+    try:
+        return registry.part(client, "transcripts")
+    except ImportError:
+        raise SessionlogError(f"this version of sessionlog cannot read transcripts of the agent {client!r}") from None
+
+
 def base(client: str) -> str:
     """The folder in which an agent looks for the transcripts that `restore` writes back."""
     if client == registry.CLAUDE_CODE:
         return os.path.join(transcript_files.config_folder(), "projects")
-    folder: str = registry.part(client, "transcripts").base()
+    folder: str = _of_agent(client).base()
     return folder
 
 
@@ -97,7 +106,7 @@ def reader(client: str, session_id: str, agent_id: str | None) -> Reader:
     """What collects the content of an agent's lines."""
     if client == registry.CLAUDE_CODE:
         return Reader(session_id, agent_id)
-    made: Reader = registry.part(client, "transcripts").Reader(session_id, agent_id)
+    made: Reader = _of_agent(client).Reader(session_id, agent_id)
     return made
 
 
@@ -105,7 +114,7 @@ def entries(client: str, line: "dict[str, Any]", session_id: str) -> "list[dict[
     """A line as Claude Code would have written it: one line of another agent may be several."""
     if client == registry.CLAUDE_CODE:
         return [line]
-    return list(registry.part(client, "transcripts").Reader(session_id, None).entries(line))
+    return list(_of_agent(client).Reader(session_id, None).entries(line))
 
 
 def _agents() -> "list[tuple[str, Any]]":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bisect
-import json
 import re
 import sqlite3
 import time
@@ -29,7 +28,6 @@ MOST_CANDIDATES = 1000
 _CHANGES = f"event IN {CALL_EVENTS} AND action IN {EDITING}"
 # The same for the search index.
 _CHANGING = f'tags : ("{query.tag("action", "edit")}" OR "{query.tag("action", "write")}")'
-_PATH_IN_INPUT = re.compile(r'"(?:file|notebook)_path": ?("(?:[^"\\]|\\.)*")')
 
 
 class File(NamedTuple):
@@ -83,7 +81,7 @@ def only_in_transcripts(connection: sqlite3.Connection, wanted: str = "") -> lis
     """The same for sessions that no hook saw. The search index must be attached."""
     found: dict[str, list[Row]] = {}
     for row in _messages(connection, f"{_CHANGING} AND {_ONLY_CALLS}", MOST_MESSAGES):
-        path = _path_in(row["text"])
+        path = calls.path_in(row["text"])
         if path and wanted.lower() in path.lower():
             found.setdefault(path, []).append(row)
     return [
@@ -119,7 +117,7 @@ def history(connection: sqlite3.Connection, path: str, *, indexed: bool) -> list
         found += [
             {**row, "is_message": False}
             for row in _events(connection, notebooks)
-            if _path_in(row["tool_input"]) == path
+            if calls.path_in(row["tool_input"]) == path
         ]
     return sorted(found, key=lambda row: (row["at"] or "", row["id"]), reverse=True)
 
@@ -271,22 +269,10 @@ def _events(connection: sqlite3.Connection, expression: str) -> list[Row]:
 
 def _path_of(row: Row, lines: Lines) -> str:
     """The file of a call; it stands at the beginning of the input, nearly always."""
-    if path := _path_in(row["text"]):
+    if path := calls.path_in(row["text"]):
         return path
     block, _ = lines.block(row["id"])
     return calls.path_of_input((block or {}).get("input"))
-
-
-def _path_in(text: str | None) -> str:
-    match = _PATH_IN_INPUT.search(text or "")
-    return _unquoted(match[1]) if match else ""
-
-
-def _unquoted(text: str) -> str:
-    try:
-        return str(json.loads(text))
-    except ValueError:
-        return ""
 
 
 def _literally(text: str) -> str:

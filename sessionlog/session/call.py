@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 from typing import Any, NamedTuple
 
 from sessionlog.agents.claude_code import tags
@@ -13,6 +14,8 @@ from sessionlog.text import plain
 
 # difflib takes time that grows with the square of the lines: above this, all old lines go and all new ones come.
 COMPARED_LINES = 2000
+
+_PATH = re.compile(r'"(?:file|notebook)_path": ?("(?:[^"\\]|\\.)*")')
 
 Row = dict[str, Any]
 
@@ -69,6 +72,15 @@ def path_of_input(inputs: Any) -> str:
     """The file that a call with this input is about; empty if it is about none."""
     found = inputs.get("file_path", inputs.get("notebook_path")) if isinstance(inputs, dict) else None
     return found if isinstance(found, str) else ""
+
+
+def path_in(text: str | None) -> str:
+    """The same, of an input as JSON or the beginning of one; empty if it has none."""
+    match = _PATH.search(text or "")
+    try:
+        return str(json.loads(match[1])) if match else ""
+    except ValueError:
+        return ""
 
 
 def path(call: Call) -> str:

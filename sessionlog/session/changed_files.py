@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import difflib
-import json
-import re
 import sqlite3
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sessionlog.session import call as calls
 from sessionlog.session.call import COMPARED_LINES, Call
@@ -17,7 +15,6 @@ from sessionlog.session.outline import Item, Outline
 # Edits of one file that are put together; of more, the first ones.
 MOST_EDITS = 500
 
-_PATH = re.compile(r'"(?:file|notebook)_path": ?("(?:[^"\\]|\\.)*")')
 # The unary plus keeps SQLite on the index of the session.
 _PATHS = """
     SELECT tool_use_id, coalesce(file_path, tool_input) AS path FROM events
@@ -49,7 +46,7 @@ def read(connection: sqlite3.Connection, session_id: str, outline: Outline) -> l
     for row in connection.execute(_PATHS, {"session_id": session_id}):
         tool_use_id, told = row["tool_use_id"], row["path"]
         if tool_use_id and told and not paths.get(tool_use_id):
-            paths[tool_use_id] = _path_in(told)
+            paths[tool_use_id] = calls.path_in(told) if told.startswith("{") else told
     found: dict[str, list[Item]] = {}
     for item in outline.items:
         if item.is_edit and (path := paths.get(item.tool_use_id or "")):
@@ -136,15 +133,3 @@ def _diff(old: str, new: str) -> list[str]:
             found += [f"-{line}" for line in before[old_start:old_end]]
             found += [f"+{line}" for line in after[new_start:new_end]]
     return found
-
-
-def _path_in(told: str) -> str:
-    """A path, or the path in an input as JSON or its beginning."""
-    if not told.startswith("{"):
-        return told
-    match = _PATH.search(told)
-    try:
-        value: Any = json.loads(match[1]) if match else ""
-    except ValueError:
-        value = ""
-    return str(value)

@@ -43,7 +43,7 @@ TABLES: dict[str, Layout] = {
             "(event, action, at)",
             "(at)",
             # The first prompt of each session in a list.
-            "(session_id, at, id) WHERE event = 'UserPromptSubmit'",
+            "(session_id, at NULLS FIRST, id NULLS FIRST) WHERE is_typed",
             "(tool_use_id) WHERE tool_use_id IS NOT NULL",
             "(file_path) WHERE file_path IS NOT NULL",
             "(agent_id) WHERE agent_id IS NOT NULL",

@@ -71,7 +71,7 @@ CREATE TABLE events_default PARTITION OF events DEFAULT;
 CREATE INDEX ON events (id);
 CREATE INDEX ON events (event, action, at);
 CREATE INDEX ON events (at);
-CREATE INDEX ON events (session_id, at, id) WHERE event = 'UserPromptSubmit';
+CREATE INDEX ON events (session_id, at NULLS FIRST, id NULLS FIRST) WHERE is_typed;
 CREATE INDEX ON events (tool_use_id) WHERE tool_use_id IS NOT NULL;
 CREATE INDEX ON events (file_path) WHERE file_path IS NOT NULL;
 CREATE INDEX ON events (agent_id) WHERE agent_id IS NOT NULL;
