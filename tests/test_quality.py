@@ -118,7 +118,7 @@ def test_what_is_imported_is_declared_and_the_other_way_round() -> None:
                 imported |= {alias.name.partition(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 imported.add(node.module.partition(".")[0])
-    imported.discard("psycopg")  # the extra [team]: only commands of the team archive import it
+    imported -= {"psycopg", "mcp", "mcp_types"}  # the extras [team] and [mcp]: only their commands import them
     owners = metadata.packages_distributions()
     needed = {_normalised(owner) for name in imported - sys.stdlib_module_names for owner in owners[name]}
     declared = {

@@ -99,6 +99,11 @@ def columns(line: Line, describe: Describer) -> tuple[str, str, str, str, str | 
         asked = plain.one_line(told.prompt.text if told.prompt else line.edit.name, ASKED)
         name = plain.safe(line.edit.session_id)[:NAME]
         return name, who, plain.local_time(line.edit.at, "%Y-%m-%d"), asked, "magenta"
+    if line.attested and line.commit:
+        said = line.attested
+        who = plain.one_line(said.model or said.tool, WHO)
+        day = plain.local_time(line.commit.authored_at, "%Y-%m-%d")
+        return plain.one_line(said.session_id, NAME), who, day, plain.one_line(f"noted by {said.tool}", ASKED), "blue"
     if line.commit:
         commit = line.commit
         day = plain.local_time(commit.authored_at, "%Y-%m-%d")

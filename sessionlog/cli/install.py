@@ -12,7 +12,7 @@ from sessionlog.cli import agents
 from sessionlog.cli.dialogue import confirm, note
 from sessionlog.cli.main import example
 from sessionlog.errors import SessionlogError
-from sessionlog.install import commands, other_agents, settings_files
+from sessionlog.install import commands, mcp_server, other_agents, settings_files
 from sessionlog.text import plain
 
 
@@ -21,6 +21,7 @@ from sessionlog.text import plain
     "sessionlog install --dry-run",
     "sessionlog install --scope local --events core --yes",
     "sessionlog install --supervisor 'sessionlog review'",
+    "sessionlog install --mcp",
     "sessionlog install --agent codex",
     "sessionlog install --agent all",
 )
@@ -51,6 +52,9 @@ from sessionlog.text import plain
     help="Register a supervisor too: COMMAND decides whether Claude may stop, or ask you (see `sessionlog supervise`). "
     "Without this option, one that is registered stays as it is.",
 )
+@click.option(
+    "--mcp", is_flag=True, help="Register the MCP server, through which agents ask the archive, and no hooks."
+)
 @click.option("--client-version", metavar="X.Y.Z", help="The version of Claude Code; asked from `claude` otherwise.")
 @click.option("--diff", is_flag=True, help="Show the change as a diff before asking.")
 @click.option("--dry-run", is_flag=True, help="Show the diff and write nothing.")
@@ -60,6 +64,7 @@ def command(
     scope: str,
     events: str | None,
     supervisor: str | None,
+    mcp: bool,
     client_version: str | None,
     diff: bool,
     dry_run: bool,
@@ -73,6 +78,9 @@ def command(
     if agent != CLAUDE_CODE and (scope != "user" or events or supervisor or client_version):
         raise SessionlogError("--scope, --events, --supervisor and --client-version are for Claude Code alone.")
     commands.refuse_cache()
+    if mcp:
+        _install_server(scope, Path.cwd(), dry_run, yes)
+        return
     if agent in (CLAUDE_CODE, agents.ALL):
         _install_claude_code(scope, events, supervisor, client_version, diff, dry_run, yes)
     if agent != CLAUDE_CODE:
@@ -135,3 +143,19 @@ def _install_claude_code(
     if others:
         titles = ", ".join(other_agents.settings(name).TITLE for name in others)
         click.echo(f"  sessionlog install --agent all    record {titles} too")
+
+
+def _install_server(scope: str, cwd: Path, dry_run: bool, yes: bool) -> None:
+    path = mcp_server.server_file(scope, cwd)
+    change = mcp_server.plan_install(path, scope)
+    agents.show(change)
+    if not change.needed:
+        click.echo(f"A server called {mcp_server.NAME} is registered in {path}.")
+        return
+    if dry_run:
+        click.echo("Dry run: nothing was written.")
+        return
+    confirm(f"Write {path}?", yes)
+    settings_files.apply(change)
+    click.secho(f"Installed in {path}.", fg="green")
+    click.echo("New sessions can ask the archive; /mcp in Claude Code lists the tools.")

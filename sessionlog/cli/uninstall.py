@@ -13,7 +13,7 @@ from sessionlog.cli import agents
 from sessionlog.cli.dialogue import confirm, note
 from sessionlog.cli.main import example
 from sessionlog.errors import SessionlogError
-from sessionlog.install import other_agents, settings_files
+from sessionlog.install import mcp_server, other_agents, settings_files
 from sessionlog.maintain import purge as maintain
 from sessionlog.text import plain
 
@@ -36,7 +36,7 @@ from sessionlog.text import plain
 @click.option("--dry-run", is_flag=True, help="Show what would change and write nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def command(agent: str, purge: bool, dry_run: bool, yes: bool) -> None:
-    """Take sessionlog's hooks out of the settings files: the user's, this project's and its local one.
+    """Take sessionlog's hooks and its MCP server out of the settings files of the user and of this project.
 
     The files become what they were before `sessionlog install`, with all that was changed in them since. What was
     recorded stays, unless you add --purge.
@@ -47,6 +47,8 @@ def command(agent: str, purge: bool, dry_run: bool, yes: bool) -> None:
     files = settings_files.all_settings_files(cwd) if agent in (CLAUDE_CODE, agents.ALL) else []
     others = [name for name in other_agents.names() if agent in (name, agents.ALL)]
     plans = [partial(settings_files.plan_uninstall, path) for path in files]
+    if files:
+        plans += [partial(mcp_server.plan_uninstall, path) for path in mcp_server.all_server_files(cwd)]
     for plan in [*plans, *(partial(other_agents.plan_uninstall, name) for name in others)]:
         try:
             change = plan()

@@ -162,11 +162,19 @@ def plan_install(
         there, needed = (registered(values, whose) for values in (settings(text).value, {"hooks": wanted}))
         if _unordered(there) == _unordered(needed):
             return Change(path, before, before)
-        was_empty = _was_empty(path)
-        rest = take_out(text, was_empty, whose)
+        had = was_empty(path)
+        rest = take_out(text, had, whose)
         stays = registered(settings(rest).value, is_supervisor)  # and with it, what was empty before it came
         text, empty = add(rest, wanted)
-    return Change(path, before, bom + text.encode(), {**was_empty, **empty} if stays else empty)
+    return Change(path, before, bom + text.encode(), {**had, **empty} if stays else empty)
+
+
+@contextlib.contextmanager
+def open_text(path: Path) -> Iterator[tuple[bytes | None, bytes, str | None]]:
+    """A file of JSON to be changed: its bytes, its byte order mark, its text. What is wrong with it names the file."""
+    before = content(path)
+    with _blaming(path):
+        yield before, *_decoded(before)
 
 
 def plan_uninstall(path: Path) -> Change:
@@ -174,7 +182,7 @@ def plan_uninstall(path: Path) -> Change:
     before = content(path)
     with _blaming(path):
         bom, text = _decoded(before)
-        text = take_out(text, _was_empty(path))
+        text = take_out(text, was_empty(path))
     return Change(path, before, None if text is None else bom + text.encode())
 
 
@@ -283,7 +291,7 @@ class _Memory(NamedTuple):
     folders: list[str]  # made by install, innermost first
 
 
-def _was_empty(path: Path) -> Empty:
+def was_empty(path: Path) -> Empty:
     return _recall().files.get(os.path.realpath(path), {})
 
 

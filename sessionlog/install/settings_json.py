@@ -96,6 +96,52 @@ def take_out(text: str | None, empty: Empty, whose: Whose = is_anything_of_ours)
     return _edited(text, cuts)
 
 
+def members(text: str | None, name: str) -> dict[str, Any]:
+    """The members of an object at the top of the text; none if there is no such object."""
+    found = settings(text).value.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def with_member(text: str | None, name: str, key: str, value: Any) -> tuple[str, Empty]:
+    """The text with a member more in an object at its top, and what was empty before."""
+    empty: Empty = {}
+    if text is None or not text.strip(WHITESPACE):
+        empty[""], text = text, "{}\n"
+    root = parse(text)
+    if not root.children:
+        empty.setdefault("", text)
+    style = _style(text, root)
+    there = root.get(name)
+    if there is None:
+        return _edited(text, [_appended(text, root, {name: {key: value}}, style)]), empty
+    if not there.children:
+        empty[name] = text[there.start : there.end]
+    return _edited(text, [_appended(text, there, {key: value}, style)]), empty
+
+
+def without_member(text: str | None, name: str, key: str, empty: Empty) -> str | None:
+    """The text without that member, and without what it alone kept from being empty; None: no file."""
+    root = settings(text)
+    there = root.get(name)
+    if text is None or there is None:
+        return text
+    if len(there.members()) > 1:
+        return _edited(text, [_cut(there, key)])
+    if name in empty:
+        return _edited(text, [(there.start, there.end, empty[name] or "{}")])
+    if len(root.members()) > 1:
+        return _edited(text, [_cut(root, name)])
+    return empty[""] if "" in empty else _edited(text, [(root.start, root.end, "{}")])
+
+
+def _cut(node: Node, key: str) -> Edit:
+    """The edit that removes a member which is not the only one."""
+    children = list(_children(node))
+    index = next(number for number, (name, _, _) in enumerate(children) if name == key)
+    _, start, child = children[index]
+    return (children[index - 1][2].end, child.end, "") if index else (start, children[index + 1][1], "")
+
+
 def _cuts(node: Node, place: tuple[str, ...], empty: Empty, whose: Whose) -> list[Edit] | None:
     """The cuts that free a node of our handlers; None: nothing is left of it."""
     depth = len(place)  # hooks/Stop/0/hooks/0 is a handler

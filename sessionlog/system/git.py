@@ -10,7 +10,7 @@ import os
 import subprocess
 import tempfile
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from sessionlog.errors import SessionlogError
 from sessionlog.system import children
@@ -56,19 +56,24 @@ class Repository:
         self._program = children.program("git")
 
     def run(
-        self, *arguments: str, given: bytes = b"", seconds: float = SECONDS, limit: int = LONGEST_ANSWER, **more: str
+        self,
+        *arguments: str,
+        given: bytes = b"",
+        seconds: float = SECONDS,
+        limit: int = LONGEST_ANSWER,
+        environment: Mapping[str, str] | None = None,
     ) -> bytes:
-        """What `git ARGUMENTS` prints. `more` is added to its environment."""
+        """What `git ARGUMENTS` prints. The `environment` is added to ours."""
         if self._program is None:
             raise GitError("git is not on the PATH.")
         options = [word for setting in _OFF for word in ("-c", setting)]
-        environment = {
+        variables = {
             **_ENVIRONMENT,
             "PATH": os.environ.get("PATH", os.defpath),
             # Not a repository that lies further up: its owner may be somebody else.
             "GIT_CEILING_DIRECTORIES": os.path.dirname(self.root),
             **{name: os.environ[name] for name in ("SYSTEMROOT", "HOME") if name in os.environ},
-            **more,
+            **(environment or {}),
         }
         with tempfile.TemporaryFile() as stdin:
             stdin.write(given)
@@ -78,7 +83,7 @@ class Repository:
                 stdin=stdin,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                env=environment,
+                env=variables,
                 cwd=children.FOLDER,
             ) as child:
                 timer = threading.Timer(seconds, child.kill)

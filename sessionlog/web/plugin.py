@@ -9,6 +9,7 @@ from datasette import hookimpl
 from sessionlog.web import (
     archives,
     audits,
+    blame,
     dashboard,
     datasette_pages,
     files,
@@ -27,7 +28,7 @@ from sessionlog.web import page as pages
 # Datasette looks for static/ and templates/ in the package of this name; before Python 3.12 it must be one.
 __name__ = "sessionlog.web"
 
-PAGES = (home, sessions, session, search, files, dashboard, audits, palette, pins)
+PAGES = (home, sessions, session, search, files, blame, dashboard, audits, palette, pins)
 
 
 @hookimpl

@@ -123,6 +123,6 @@ def _text(page: str) -> str:
 
 def _row_of(page: str, address: str) -> Counts:
     row = next(row for row in page.split("<tr data-item>") if address in row)
-    cells = dict(re.findall(r'data-label="(\w+)"[^>]*>([\d,]+)<', row))
+    cells = dict(re.findall(r'data-label="(\w+)"[^>]*>([\d,]*)<', row))  # nothing for 0
     labels = {"prompts": "Prompts", "tool_calls": "Tools", "edits": "Edits", "failures": "Failed"}
-    return {name: int(cells[label].replace(",", "")) for name, label in labels.items()}
+    return {name: int(cells[label].replace(",", "") or 0) for name, label in labels.items()}

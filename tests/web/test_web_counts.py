@@ -12,12 +12,14 @@ import pytest
 
 from sessionlog.archive import place as projects
 from sessionlog.archive import read
+from sessionlog.transcripts import importer
 from tests.conftest import FIXTURES
 from tests.helpers import counts
 from tests.helpers.recording import hostile_session, record
 from tests.web.browsing import Serve, urlopen
 
 PAYLOADS = [json.loads(path.read_bytes()) for path in sorted((FIXTURES / "payloads").rglob("*.json"))]
+RECORDED_MS = 1_794_793_274_740  # when the transcripts were written
 TOOLS = ("Bash", "Edit", "Write", "Read", "MultiEdit", "NotebookEdit", "WebFetch", "mcp__shop__list", "Task")
 
 
@@ -124,6 +126,14 @@ class Generated:
 def test_recorded_events(place: projects.Place, serve: Serve) -> None:
     record(place, [payload for payload in PAYLOADS if "session_id" in payload])
     assert sum(said["tool_calls"] for said in check(place, serve()).values()) >= 10
+
+
+def test_recorded_events_and_transcripts(place: projects.Place, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sessions of which hooks saw a part, or nothing."""
+    monkeypatch.setenv("SESSIONLOG_DB", place.db)
+    record(place, [payload for payload in PAYLOADS if "session_id" in payload], RECORDED_MS, 100)
+    importer.run([str(FIXTURES / "transcripts")], workers=1)
+    check(place, serve())
 
 
 def test_hostile_session(place: projects.Place, serve: Serve) -> None:

@@ -118,3 +118,23 @@ def test_sessions_that_no_hook_saw_count_too(home: Path) -> None:
         assert all(change.name.startswith("m") and change.prompt for change in changes)
         found, _ = file_history.of_line(archive, "x = 1")
         assert [what for what, _ in found] == ["removed", "added"]
+
+
+def test_blame_beside_the_text_and_why(place: Place, serve: Serve, visit: Open) -> None:
+    fill(place)
+    folder = Path(place.project) / "src"
+    folder.mkdir()
+    (folder / "cart.py").write_text(
+        "    return round(total - discount(total), 2)\n# by hand <script>alert(3)</script>\n"
+    )
+    (folder / "secret.txt").write_text("nobody edited this\n")
+    address = serve("--all")
+    page = visit(f"{address}-/blame?project={place.name}&path=src/cart.py")
+    expect(page.locator("table.blame tbody tr")).to_have_count(2)
+    texts = page.locator("td.from").all_inner_texts()
+    assert "And round it" in texts[0] and texts[1] == "not recorded"
+    page.locator("#L1").click()
+    page.wait_for_url("**line=1**")
+    expect(page.locator(".story article").first).to_contain_text("And round it")
+    for path in ("src/secret.txt", "../../etc/passwd", "/etc/passwd"):
+        assert page.request.get(f"{address}-/blame?project={place.name}&path={quote(path)}").status == 404

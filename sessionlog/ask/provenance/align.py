@@ -5,7 +5,8 @@ from __future__ import annotations
 import bisect
 import difflib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 
 # Nothing was there before.
 NEW = -1
@@ -117,9 +118,14 @@ def _run(olds: Sequence[Tokens], free: list[bool], news: Sequence[Tokens], found
     return length
 
 
-def significance(lines: Sequence[Tokens]) -> int:
+def significance(lines: Iterable[Tokens]) -> int:
     """How many letters and digits these lines have."""
-    return sum(len(token) for tokens in lines for token in tokens if token[0].isalnum() or token[0] == "_")
+    return sum(map(_letters, lines))
+
+
+@lru_cache(100_000)
+def _letters(tokens: Tokens) -> int:
+    return sum(len(token) for token in tokens if token[0].isalnum() or token[0] == "_")
 
 
 def _equal(

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from sessionlog.ask.provenance import align, history, recorded
+from sessionlog.ask.provenance import align, history, notes, recorded
 from sessionlog.ask.provenance import target as targets
 from sessionlog.ask.provenance.align import NEW
 from sessionlog.ask.provenance.history import Commit, Stored, Version
+from sessionlog.ask.provenance.notes import Attested
 from sessionlog.ask.provenance.recorded import Edit
 from sessionlog.ask.provenance.replay import OUTSIDE, Replay
 from sessionlog.ask.provenance.target import Target
+from sessionlog.system import files
 from sessionlog.system.git import GitError
 
 # Versions of the file that are looked at where an agent does not tell what it found.
@@ -26,6 +29,7 @@ class Line(NamedTuple):
     text: str
     edit: Edit | None = None
     stored: Stored | None = None  # None while it is not committed
+    attested: Attested | None = None  # what a note or a trace of another tool says, of a line that is not recorded here
 
     @property
     def commit(self) -> Commit | None:
@@ -34,8 +38,8 @@ class Line(NamedTuple):
 
     @property
     def source(self) -> str:
-        """Where the line comes from: edit, commit, or not recorded."""
-        return "edit" if self.edit else "commit" if self.stored else "not recorded"
+        """Where the line comes from: edit, note, commit, or not recorded."""
+        return "edit" if self.edit else "note" if self.attested else "commit" if self.stored else "not recorded"
 
 
 class Blame(NamedTuple):
@@ -66,7 +70,28 @@ def of_file(connection: sqlite3.Connection, target: Target, *, indexed: bool) ->
         Line(number, line, edits[origin] if origin != OUTSIDE else None, at)
         for number, (line, origin, at) in enumerate(zip(lines, origins, known.lines, strict=True), 1)
     ]
-    return Blame(target, found, edits)
+    return Blame(target, _attested(target, found), edits)
+
+
+def _attested(target: Target, lines: list[Line]) -> list[Line]:
+    """The lines with what notes and traces say of those that are not recorded."""
+    unknown = {line.stored.commit.id for line in lines if line.stored and not line.edit}
+    if target.repository is None or not unknown:
+        return lines
+    said: dict[tuple[str, str, int], Attested] = {}
+    for commit, text in notes.all_notes(target.repository, unknown):
+        said |= {(commit, path, number): one for (path, number), one in notes.read_note(text).items()}
+    try:
+        traces = files.read_regular(os.path.join(target.root, notes.TRACES), targets.LONGEST_FILE)
+        said |= notes.read_traces(traces.decode("utf-8", "replace").splitlines())
+    except OSError:
+        pass
+    return [
+        line._replace(attested=said.get((line.stored.commit.id, line.stored.path, line.stored.number)))
+        if line.stored and not line.edit
+        else line
+        for line in lines
+    ]
 
 
 def _known(target: Target, lines: list[str]) -> Known:

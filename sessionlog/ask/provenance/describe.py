@@ -79,5 +79,8 @@ def as_json(line: Line, describe: Describer) -> Row:
             "at": edit.edit.at,
             "prompt": {"name": prompt.name, "at": prompt.at, "text": prompt.text} if prompt else None,
         }
+    elif line.attested:
+        said = line.attested
+        found |= {"session_id": said.session_id, "agent": said.tool, "model": said.model}
     found["commit"] = line.commit._asdict() if line.commit else None
     return found

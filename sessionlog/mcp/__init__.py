@@ -1,0 +1,1 @@
+"""The MCP server: agents ask the archive, and change nothing."""
