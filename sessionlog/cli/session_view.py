@@ -106,10 +106,10 @@ class View:
             told.append(click.style(f"exit {plain.one_line(code, 12)}" if code else "failed", fg="red", bold=True))
         if call.asked:
             told.append(click.style(f"permission: {call.asked}", fg="green" if call.asked == "allowed" else "red"))
-        if about := calls.purpose(call):
-            told.append(click.style(plain.one_line(about, 80), dim=True))
         if call.duration_ms is not None:
             told.append(click.style(plain.duration(call.duration_ms), dim=True))
+        if about := calls.purpose(call):
+            told.append(click.style(plain.one_line(about, 80), dim=True))
         return "  ".join(filter(None, told))
 
     def _result(self, call: Call, diff: list[str]) -> Iterator[str]:

@@ -244,7 +244,7 @@ def test_what_is_redacted_at_home_is_taken_out_there(team: Team, home: Path) -> 
     here = rows(place, "SELECT transcript_id, sequence, data FROM transcript_chunks")
     assert chunks == {f"({row['transcript_id']},{row['sequence']})": row["data"] for row in here}
     assert team.ask("SELECT count(*) FROM take_outs WHERE kind = 'changed'") == [(done.taken_out,)]
-    assert team.ask("SELECT command FROM chain_notes") == [("redact",)]
+    assert set(team.ask("SELECT command FROM chain_notes")) == {("redact",)}
     assert team.ask("SELECT count(*) FROM documents WHERE words @@ 'lock'")[0][0] >= 1, "what is left can be found"
 
 

@@ -8,7 +8,6 @@ SET search_path = sessionlog;
 
 SELECT create_reference_table('developers');
 SELECT create_reference_table('archives');
-SELECT create_reference_table('model_prices');
 
 SELECT create_distributed_table('sessions', 'session_id');
 SELECT create_distributed_table('events', 'session_id', colocate_with => 'sessions');
