@@ -67,7 +67,14 @@ async function open(asked, push = true, address = asked) {
 }
 
 // Other filters, at the same place: what one reads, or what comes after it, stays at its height.
-async function filter(address) {
+// One after the other: where one is, is known again when the one before is done.
+let filtered = Promise.resolve();
+function filter(address) {
+  filtered = filtered.then(() => filterNow(address), () => filterNow(address));
+  return filtered;
+}
+
+async function filterNow(address) {
   const block = here();
   const number = Number(block?.dataset.number ?? 0);
   const isFirst = !block || scrollY < 50;
