@@ -10,8 +10,8 @@ from contextlib import closing
 from typing import Any, NamedTuple
 
 from sessionlog import times
+from sessionlog.archive import notes, read, rebuild
 from sessionlog.archive import place as projects
-from sessionlog.archive import read, rebuild
 from sessionlog.archive.place import Place
 from sessionlog.archive.read import connect
 from sessionlog.errors import SessionlogError
@@ -53,7 +53,7 @@ def find_session(places: list[Place], wanted: str) -> FoundSession:
     exact = [found for found in candidates if found.session["session_id"] == wanted]
     if len(exact or candidates) == 1:
         return (exact or candidates)[0]
-    titled = [] if candidates else _titled(existing, wanted)
+    titled = [] if candidates else _titled(existing, wanted) or _tagged(existing, wanted)
     if titled:
         return max(titled, key=_started_at)
     if not candidates:
@@ -95,6 +95,17 @@ def _titled(places: list[Place], wanted: str) -> list[FoundSession]:
                 "SELECT * FROM session_summary WHERE lower(title) = lower(?)", (wanted,)
             ).fetchall()
             found += [FoundSession(place, row) for row in rows]
+    return found
+
+
+def _tagged(places: list[Place], wanted: str) -> list[FoundSession]:
+    found: list[FoundSession] = []
+    for place in places:
+        ids = [one.session for one in notes.load(place).values() if wanted in one.tags and not one.moment]
+        with closing(connect(place)) as connection:
+            for session_id in ids:
+                query = "SELECT * FROM session_summary WHERE session_id = ?"
+                found += [FoundSession(place, row) for row in connection.execute(query, (session_id,))]
     return found
 
 
@@ -154,6 +165,13 @@ def _starts_an_id(places: list[Place], wanted: str) -> bool:
                 if connection.execute(query, (wanted, wanted + "\U0010ffff")).fetchone():
                     return True
     return False
+
+
+def find_target(places: list[Place], wanted: str) -> tuple[Place, str, str]:
+    """What a tag or a note is put on: the archive, the session, and the moment of it if one is named."""
+    moment = find_moment(places, wanted)
+    found = moment.found if moment else find_session(places, wanted)
+    return found.place, found.session["session_id"], moment.name if moment else ""
 
 
 def events(connection: sqlite3.Connection, session_id: str) -> Iterator[Row]:

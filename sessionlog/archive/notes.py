@@ -70,6 +70,24 @@ def load(place: Place) -> dict[Key, Annotation]:
     return {one.key: one for one in found}
 
 
+def get(place: Place, session: str, moment: str = "") -> Annotation:
+    """What was put on a session or on a moment; empty if nothing was."""
+    return load(place).get((session, moment), Annotation(session, moment))
+
+
+def of_session(place: Place, session: str) -> list[Annotation]:
+    """What was put on a session and on its moments, the session itself first."""
+    return [one for key, one in sorted(load(place).items()) if one.session == session]
+
+
+def find(place: Place, words: Iterable[str]) -> list[Annotation]:
+    """The tags and notes in which all of these words occur, the latest first."""
+    wanted = [word.lower() for word in words]
+    found = [one for one in load(place).values() if one.note or one.tags]
+    matching = [one for one in found if all(word in " ".join((one.note, *one.tags)).lower() for word in wanted)]
+    return sorted(matching, key=lambda one: one.at, reverse=True)
+
+
 def change(
     place: Place,
     session: str,

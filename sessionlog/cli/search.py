@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from sessionlog.archive import lookup, read, rebuild
+from sessionlog.archive import lookup, notes, read, rebuild
 from sessionlog.archive.place import Place
 from sessionlog.ask.search import find as search
 from sessionlog.ask.search import labels
@@ -91,8 +91,12 @@ def command(
     hits = search.merged(
         [_hits(place, question, wanted, best, substring, regex) for place in found], best, limit or None
     )
+    noted = [(place, one) for place in found for one in notes.find(place, query) if not any(wanted)]
     shown = 0
     listed = []
+    for place, one in noted if not as_json else ():
+        shown += 1
+        _print_note(place, one, everywhere)
     for hit in itertools.islice(hits, limit or None):
         shown += 1
         if as_json:
@@ -103,6 +107,16 @@ def command(
         print_json(listed)
     if not shown:
         nothing_found(asked, f"nothing found for {question!r}{_hint(question, everywhere)}", fail_if_none, as_json)
+
+
+def _print_note(place: Place, one: notes.Annotation, with_project: bool) -> None:
+    project = f"  {plain.safe(os.path.basename(place.project))}" if with_project else ""
+    tags = "".join(f"#{tag} " for tag in one.tags)
+    name = click.style(plain.safe(one.session[:8]), fg="yellow") + click.style(
+        f" {one.moment}" if one.moment else "", dim=True
+    )
+    terminal.print_line(f"{name}  {plain.local_time(one.at)}  {click.style('note', fg='cyan')}{project}")
+    terminal.print_line(f"    {plain.one_line(tags + one.note, 200)}")
 
 
 def _hint(question: str, everywhere: bool) -> str:

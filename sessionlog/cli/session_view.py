@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 import click
 
+from sessionlog.archive.notes import Annotation
 from sessionlog.session import call as calls
 from sessionlog.session import live
 from sessionlog.session.call import Call
@@ -36,9 +37,17 @@ class View:
     def __init__(self, full: bool = False) -> None:
         self.full = full
 
-    def session(self, overview: Overview, entries: Iterable[Entry], highlighted: str = "") -> Iterator[str]:
+    def session(
+        self,
+        overview: Overview,
+        entries: Iterable[Entry],
+        highlighted: str = "",
+        annotations: Iterable[Annotation] = (),
+    ) -> Iterator[str]:
         """The lines of a session; the entry that the name `highlighted` is part of is marked."""
         yield from self.heading(overview)
+        noted = [line for one in annotations for line in _annotated(one)]
+        yield from [*noted, ""] if noted else ()
         for entry in entries:
             if entry.minor and not self.full and highlighted not in entry.names:
                 continue
@@ -143,6 +152,15 @@ class View:
         if self.full:
             return plain.safe(text).replace("\n", f"\n{MARGIN}")
         return plain.one_line(text, WIDTH) if "\n" in text else plain.safe(text[:WIDTH]) + "…" * (len(text) > WIDTH)
+
+
+def _annotated(one: Annotation) -> Iterator[str]:
+    """The tags and the note that somebody put on the session or on a moment of it."""
+    where = f"{one.moment}  " if one.moment else ""
+    if one.tags:
+        yield f"  {where}{click.style(' '.join(f'#{plain.one_line(tag)}' for tag in one.tags), fg='cyan')}"
+    if one.note:
+        yield f"  {where}{click.style('note', fg='cyan')}  {plain.one_line(one.note, WIDTH)}"
 
 
 def _without_tags(text: str) -> str:

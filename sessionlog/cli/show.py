@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from sessionlog.archive import lookup, read
+from sessionlog.archive import lookup, notes, read
 from sessionlog.cli.browse import browse
 from sessionlog.cli.common import json_option, places, print_json_lists, project_options
 from sessionlog.cli.completion import session_ids
@@ -79,4 +79,5 @@ def command(
             entries = load.around(connection, session_id, moment.name, moment.at, context, only)
         else:
             entries = load.entries(connection, session_id, tools=only)
-        page(View(full).session(about, entries, moment.name if moment else ""))
+        annotations = notes.of_session(found.place, session_id)
+        page(View(full).session(about, entries, moment.name if moment else "", annotations))

@@ -1,0 +1,31 @@
+"""sessionlog tag."""
+
+from __future__ import annotations
+
+import click
+
+from sessionlog.archive import lookup, notes
+from sessionlog.cli.common import places, project_options
+from sessionlog.cli.completion import session_ids
+from sessionlog.cli.main import example
+from sessionlog.text import plain
+
+
+@example("sessionlog tag last release", "sessionlog tag f0b8", "sessionlog tag f0b8 release --remove")
+@click.command()
+@click.argument("session", metavar="SESSION|HIT", shell_complete=session_ids)
+@click.argument("tags", nargs=-1, metavar="[TAG]…")
+@click.option("--remove", is_flag=True, help="Take these tags off.")
+@project_options
+def command(session: str, tags: tuple[str, ...], remove: bool, project: str | None, everywhere: bool) -> None:
+    """Put tags on a session, or on a moment of it; without TAG, list them.
+
+    A tag is a name for the session in every command: `sessionlog show release`. Tags are kept beside the archive.
+    """
+    place, session_id, moment = lookup.find_target(places(project, everywhere), session)
+    if remove:
+        notes.change(place, session_id, moment, remove_tags=tags)
+    elif tags:
+        notes.change(place, session_id, moment, add_tags=tags)
+    for tag in notes.get(place, session_id, moment).tags:
+        click.echo(plain.safe(tag))
