@@ -1,9 +1,7 @@
 """Agents other than Claude Code run this, with their name and the event: recorded. Always exits with 0."""
 
-import gc
 import sys
 
-gc.disable()  # what is left over goes with the process; looking for it costs 1.5 % of a hook
 try:
     here = __file__.replace("\\", "/").rsplit("/", 2)[0]
     client, event = [*sys.argv[1:3], "", ""][:2]

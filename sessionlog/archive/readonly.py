@@ -16,7 +16,7 @@ PRAGMAS = ("data_version", "table_info", "table_xinfo", "table_list", "index_lis
 STEPS = 100_000
 # Functions that reach out of SQL: into files, and into the memory of the process.
 REFUSED_FUNCTIONS = ("load_extension", "fts3_tokenizer")
-# The longest value that a query may make. An event has up to 32 MB.
+# The longest value that a query may make. An event has up to 30 MB.
 LONGEST_VALUE = 64 << 20
 
 

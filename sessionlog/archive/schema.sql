@@ -107,7 +107,7 @@ CREATE TABLE events (
         AND coalesce(substr(prompt, 1, 9), '') NOT IN (
             '<task-not', '<teammate', '<command-', '<bash-inp', '<bash-std', '<local-co', '<system-r', '<user-pro'
         )
-        AND coalesce(iif(json_valid(extra), json_extract(extra, '$.source'), NULL), 'user') IN ('user', 'sdk')
+        AND coalesce(iif(length(extra) < 65536 AND json_valid(extra), json_extract(extra, '$.source'), NULL), 'user') IN ('user', 'sdk')
     ) VIRTUAL
 ) STRICT;
 
@@ -341,7 +341,7 @@ CREATE TABLE model_answers (
     cache_write_5m_tokens INTEGER NOT NULL,  -- Tokens put into the cache for five minutes.
     cache_write_1h_tokens INTEGER NOT NULL,  -- Tokens put into the cache for an hour.
     web_searches INTEGER NOT NULL,  -- How many web searches the API made.
-    speed TEXT,  -- fast in fast mode, which costs more.
+    speed TEXT,  -- The speed of the answer, such as fast, which costs more.
     inference_geo TEXT,  -- The region in which it was computed, if it was to be one.
     cost_usd REAL,  -- What it cost in USD by the table of prices; empty if the price is not known.
     PRIMARY KEY (message_id, request_id)

@@ -9,6 +9,7 @@ from contextlib import closing
 import click
 
 from sessionlog.archive import read
+from sessionlog.cli import terminal
 from sessionlog.cli.browse import browse
 from sessionlog.cli.main import example
 from sessionlog.cli.session_view import View
@@ -26,6 +27,8 @@ def command() -> None:
     opens it in the browser, Ctrl+E writes it as an HTML page, Ctrl+Y copies its id. Tab switches between this project
     and all projects.
     """
+    if not terminal.is_interactive():
+        raise SessionlogError("there is no terminal to draw on; `sessionlog sessions` prints the list")
     from sessionlog.cli.picker import Picker
 
     picked = Picker(read.place_of()).run()

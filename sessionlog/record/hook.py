@@ -23,7 +23,7 @@ CHUNK = 1 << 16  # what a pipe holds; memory for more would be taken and given b
 # A large event comes in pieces, with moments between them.
 NAP, NAPS = 0.00005, 20
 # The longest event that is read into memory: parsed, it takes up to thirty times as much.
-LONGEST = 32 << 20
+LONGEST = 30 << 20
 
 # Some clients never close stdin: once a whole JSON object is there, this much silence (ms) is the end of it.
 SILENCE_AFTER_OBJECT = 100

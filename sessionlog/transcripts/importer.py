@@ -129,6 +129,8 @@ def refuse(path: str) -> None:
         reason = transcripts.why_no_transcript(os.path.realpath(path))
     except FileNotFoundError:
         raise SessionlogError(f"{path}: there is no such file or folder") from None
+    except OSError as error:
+        raise SessionlogError(f"{path} cannot be read: {error.strerror or 'it is not a regular file'}") from None
     if reason is not None:
         raise SessionlogError(
             f"{path}:{reason[0]}: {reason[1]}. The file is neither a transcript nor an export of sessionlog; "

@@ -289,7 +289,7 @@ def test_the_schema_is_printed() -> None:
 
 def test_an_unknown_table_is_explained(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     assert "did you mean events?" in failing(monkeypatch, capsys, "schema", "event")
-    assert "there are: archive," in failing(monkeypatch, capsys, "schema", "xyzzy")
+    assert "There are: archive," in failing(monkeypatch, capsys, "schema", "xyzzy")
 
 
 # --- tables in a terminal -------------------------------------------------------------------------------------------

@@ -108,7 +108,7 @@ def test_an_endless_event_ends(place: projects.Place) -> None:
 @pytest.mark.parametrize("shape", ["{},", '"",', "1,"])
 def test_the_longest_event_that_is_parsed(tmp_path: Path, place: projects.Place, shape: str) -> None:
     given = tmp_path / "given"
-    items = (31 << 20) // len(shape)
+    items = (29 << 20) // len(shape)
     about = json.dumps({**prompt("x"), "hook_event_name": "UserPromptSubmit"}).encode()
     given.write_bytes(about[:-1] + b', "list": [' + shape.encode() * items + b"0]}")
     done = measured(*PYTHON, HANDLERS / "user_prompt_submit.py", stdin=given)
@@ -196,8 +196,10 @@ def test_a_pipe_among_transcripts_is_not_waited_for(home: Path) -> None:
     os.mkfifo(path.parent / "pipe.jsonl")
     os.mkfifo(path.parent / "agent-pipe.jsonl")
     os.mkfifo(path.parent / "history.jsonl")
-    done = bounded(SESSIONLOG, "import", path.parent, path.parent / "pipe.jsonl")
+    done = bounded(SESSIONLOG, "import", path.parent)
     assert done.code == 0 and b"no regular file" in done.stderr
+    done = bounded(SESSIONLOG, "import", path.parent / "pipe.jsonl")  # what is named is refused
+    assert done.code == 1 and b"not a regular file" in done.stderr
 
 
 def test_a_long_line_in_an_export(place: projects.Place, tmp_path: Path) -> None:
@@ -206,7 +208,7 @@ def test_a_long_line_in_an_export(place: projects.Place, tmp_path: Path) -> None
     exported.write_bytes(bounded(SESSIONLOG, "export").stdout)
     one = exported.read_bytes()
     with open(exported, "ab") as file:
-        file.truncate(700 << 20)
+        file.truncate(300 << 20)
         file.seek(0, os.SEEK_END)
         file.write(b"\n" + one)
     done = bounded(SESSIONLOG, "import", exported)

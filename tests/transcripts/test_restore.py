@@ -213,7 +213,7 @@ def test_audit_tells_of_gaps(home: Path) -> None:
     importer.run()
     path.write_bytes(path.read_bytes()[:2000].rpartition(b"\n")[0])
     importer.run()
-    assert "gaps" in run(audit).output
+    assert "gaps" in run(audit, "--all").output
     rows_ = json.loads(run(audit, "gaps", "--all", "--json").output)
     gaps = [(row["gap"], row["tool_use_id"]) for row in rows_ if row["session_id"] == made.SESSION]
     assert ("only in the transcript", "toolu_0051_1") in gaps

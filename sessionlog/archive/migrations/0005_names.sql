@@ -74,7 +74,7 @@ ALTER TABLE events ADD COLUMN is_typed INTEGER GENERATED ALWAYS AS (
         AND coalesce(substr(prompt, 1, 9), '') NOT IN (
             '<task-not', '<teammate', '<command-', '<bash-inp', '<bash-std', '<local-co', '<system-r', '<user-pro'
         )
-        AND coalesce(iif(json_valid(extra), json_extract(extra, '$.source'), NULL), 'user') IN ('user', 'sdk')
+        AND coalesce(iif(length(extra) < 65536 AND json_valid(extra), json_extract(extra, '$.source'), NULL), 'user') IN ('user', 'sdk')
     ) VIRTUAL;
 ALTER TABLE transcript_parts ADD COLUMN action TEXT GENERATED ALWAYS AS (CASE
         WHEN tool_name IN ('Bash', 'PowerShell') THEN 'run'

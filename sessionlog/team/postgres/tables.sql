@@ -64,7 +64,7 @@ CREATE TABLE events (
     "salt" text COLLATE "C",
     "action" text COLLATE "C" GENERATED ALWAYS AS (CASE WHEN tool_name IN ('Bash', 'PowerShell') THEN 'run' WHEN tool_name IN ('Edit', 'MultiEdit', 'NotebookEdit', 'apply_patch') THEN 'edit' WHEN tool_name = 'Write' THEN 'write' WHEN tool_name IN ('Read', 'Grep', 'Glob', 'LS') THEN 'read' WHEN tool_name IN ('WebFetch', 'WebSearch') THEN 'fetch' WHEN tool_name IN ('Agent', 'Task') THEN 'agent' WHEN tool_name IN ('AskUserQuestion', 'ExitPlanMode') THEN 'ask' END) STORED,
     "outcome" text COLLATE "C" GENERATED ALWAYS AS (CASE event WHEN 'PostToolUse' THEN 'ok' WHEN 'PostToolUseFailure' THEN 'failed' WHEN 'StopFailure' THEN 'failed' WHEN 'PermissionDenied' THEN 'denied' END) STORED,
-    "is_typed" boolean GENERATED ALWAYS AS (event = 'UserPromptSubmit' AND NOT COALESCE(PIECE(prompt, 1, 9), '') IN ('<task-not', '<teammate', '<command-', '<bash-inp', '<bash-std', '<local-co', '<system-r', '<user-pro') AND COALESCE(CASE WHEN JSON_VALID(extra) THEN JSON_EXTRACT(extra, '$.source') ELSE NULL END, 'user') IN ('user', 'sdk')) STORED,
+    "is_typed" boolean GENERATED ALWAYS AS (event = 'UserPromptSubmit' AND NOT COALESCE(PIECE(prompt, 1, 9), '') IN ('<task-not', '<teammate', '<command-', '<bash-inp', '<bash-std', '<local-co', '<system-r', '<user-pro') AND COALESCE(CASE WHEN LENGTH(extra) < 65536 AND JSON_VALID(extra) THEN JSON_EXTRACT(extra, '$.source') ELSE NULL END, 'user') IN ('user', 'sdk')) STORED,
     PRIMARY KEY (session_id, id, at)
 ) PARTITION BY RANGE (at);
 CREATE TABLE events_default PARTITION OF events DEFAULT;
