@@ -7,6 +7,7 @@ import re
 import sqlite3
 import sys
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,9 @@ def ask(place: Place, questions: Callable[[Any], Awaitable[None]], *options: str
             await client.initialize()
             await questions(client)
 
-    anyio.run(talk)
+    # In a thread of its own: the tests of pages may have left an event loop running in this one.
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(anyio.run, talk).result()
 
 
 def text(result: Any) -> str:

@@ -71,8 +71,10 @@ def test_a_long_list(long_list: Place, serve: Serve, visit: Open) -> None:
     page.goto(f"{address}-/sessions")
     page.locator("tr[data-item] .facts a.badge").first.click()
     expect(page).to_have_url(re.compile(r"/-/sessions/shop-\w+$"))
+    page.wait_for_load_state()  # scripts listen from then on
     page.locator("select[name=project]").select_option(label="other")
     expect(page.locator("tbody .name")).to_have_text(["Elsewhere"])
+    page.wait_for_load_state()
     page.locator("select[name=project]").select_option(label="All projects")
     expect(page.locator("h1")).to_contain_text(f"{SESSIONS + 1} sessions")
 
@@ -87,6 +89,7 @@ def test_a_long_list(long_list: Place, serve: Serve, visit: Open) -> None:
     expect(page.locator("th[aria-sort='ascending']")).to_have_text("Tools")
 
     # Filters, which the address keeps.
+    page.wait_for_load_state()
     page.get_by_label("With failures").check()
     expect(page.locator("h1")).to_contain_text("13 sessions")
     page.get_by_label("Title or prompt").fill("Job 02")
