@@ -43,6 +43,7 @@ def test_a_question_is_asked_and_its_rows_lead_to_their_moments(address: str, pl
     page.wait_for_url("**/-/audits/dangerous-commands")
     expect(page.locator("tbody tr")).to_have_count(3)
     assert page.locator("main script").count() == 0 and "\u202e" not in page.content()
+    page.wait_for_load_state()
     page.locator("select[name=project]").select_option(place.name)
     page.wait_for_url("**project=**")
     rows = page.locator("tbody tr")

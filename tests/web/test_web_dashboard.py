@@ -109,9 +109,11 @@ def test_the_dashboard(worked: Place, serve: Serve, visit: Open) -> None:
     expect(page.locator("tr[data-item]")).to_have_count(2)
 
     page.goto(f"{address}-/dashboard?since=all")
+    page.wait_for_load_state()
     page.locator("select[name=project]").select_option(label="other")
     expect(page.locator(".totals > div").first).to_contain_text("1")
     expect(page.locator("svg.chart")).to_have_count(2)
+    page.wait_for_load_state()
     page.locator("select[name=since]").select_option("7d")
     expect(page).to_have_url(re.compile("project=other-[0-9a-f]{16}&since=7d"))
     page.goto(f"{address}-/dashboard?since=2000-01-01")

@@ -66,6 +66,7 @@ def test_find_filter_and_open_with_the_keyboard(place: Place, other: Place, serv
     page.wait_for_url("**tool=Bash**")
     expect(page.locator(".hit")).to_have_count(2)
     expect(page.locator("[data-facet=tool]").locator("li"), "the others can still be chosen").to_have_count(2)
+    page.wait_for_load_state()
     page.get_by_label("Failed only").check()
     page.wait_for_url("**failed=1**")
     expect(page.locator(".hit")).to_have_count(1)

@@ -101,6 +101,7 @@ def test_a_long_list(long_list: Place, serve: Serve, visit: Open) -> None:
     page.keyboard.press("Enter")
     expect(page.locator("tbody .name")).to_have_text(["Job 005"])
     page.goto(f"{address}-/sessions")
+    page.wait_for_load_state()
     page.locator("select[name=tool]").select_option("Edit")
     expect(page.locator("tbody .name")).to_have_text(["Job 005"])
     page.goto(f"{address}-/sessions?text=nothing+is+like+this")
