@@ -91,7 +91,7 @@ _BAD_VALUE = (
 def _suspected_lines(file: BinaryIO, rules: Rules) -> Iterator[tuple[bytes, bool]]:
     """Each line, and whether it is worth a search for secrets: many at once are asked for the price of a few."""
     while block := _some_lines(file):
-        is_suspect = bool(rules.suspects(b"".join(block)))
+        is_suspect = bool(rules.suspects(b"".join(line for line in block if len(line) < LONGEST_LINE)))
         for line in block:
             yield line, is_suspect
 
