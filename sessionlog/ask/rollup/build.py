@@ -9,6 +9,8 @@ from __future__ import annotations
 import sqlite3
 from typing import Any
 
+from sessionlog.archive import one_client
+
 # All offsets of time zones are multiples of a quarter of an hour: sums over these are right on everybody's clock.
 QUARTER = 900
 
@@ -341,8 +343,19 @@ def catch_up(connection: sqlite3.Connection) -> None:
         execute(f"DROP TABLE temp.{table}")
 
 
-def narrow(connection: sqlite3.Connection, since: str) -> None:
-    """From here on, the tables of counts show only what happened since a moment.
+def narrow(connection: sqlite3.Connection, since: str, client: str | None = None) -> None:
+    """From here on, the tables of counts show only what happened since a moment, and only one agent's sessions."""
+    rows = _rows_since(connection, since) if since else "SELECT * FROM main.{table}"
+    if client:
+        of_client = f"client = {one_client.literal(client)}"
+        rows = f"SELECT * FROM ({rows}) WHERE session IN (SELECT number FROM main.sessions WHERE {of_client})"
+        connection.execute(f"CREATE TEMP VIEW sessions AS SELECT * FROM main.sessions WHERE {of_client}")
+    for table in COUNTS:  # a view of the same name is what is found first
+        connection.execute(f"CREATE TEMP VIEW {table} AS {rows.format(table=table)}")
+
+
+def _rows_since(connection: sqlite3.Connection, since: str) -> str:
+    """The query for the rows of a table of counts since a moment.
 
     Most of that is whole quarters of an hour; the part of one in which the moment lies is counted from the archive.
     """
@@ -353,12 +366,8 @@ def narrow(connection: sqlite3.Connection, since: str) -> None:
     part = ""
     if begins < since:
         _count_part(connection, quarter, since)
-        quarter, part = quarter + 1, "UNION ALL SELECT * FROM temp.part_{table}"
-    for table in COUNTS:  # a view of the same name is what is found first
-        connection.execute(
-            f"CREATE TEMP VIEW {table} AS SELECT * FROM main.{table} WHERE quarter >= {int(quarter)} "
-            + part.format(table=table)
-        )
+        quarter, part = quarter + 1, " UNION ALL SELECT * FROM temp.part_{table}"
+    return f"SELECT * FROM main.{{table}} WHERE quarter >= {int(quarter)}{part}"
 
 
 def _count_part(connection: sqlite3.Connection, quarter: int, since: str) -> None:
