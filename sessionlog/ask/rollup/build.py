@@ -111,6 +111,18 @@ FROM archive.events AS event {{by}}
 CROSS JOIN main.sessions AS sessions ON sessions.session_id = event.session_id
 WHERE +event IN ('SessionStart', 'UserPromptSubmit', 'PostToolUse', 'PostToolUseFailure', 'StopFailure') AND {{which}}
 """
+# A patch of other agents may change several files, of which its row names the first: here are the others.
+_PATCHES = f"""
+INSERT INTO temp.happened
+SELECT DISTINCT
+    sessions.number, {_QUARTER.format(at="at")}, NULL, NULL, 0, 0, 0, 0,
+    json_extract(edit.value, '$.file_path'), at
+FROM main.sessions AS sessions
+CROSS JOIN archive.events AS event ON event.session_id = sessions.session_id
+CROSS JOIN json_each(iif(json_valid(event.tool_input), event.tool_input, '{{{{}}}}'), '$.edits') AS edit
+WHERE sessions.client <> 'claude-code' AND +event = 'PostToolUse' AND event.tool_name = 'apply_patch'
+    AND edit.type = 'object' AND json_extract(edit.value, '$.file_path') <> event.file_path AND {{which}}
+"""
 # What hooks saw of prompts and failures in these sessions, to tell what only the transcript has.
 _SAID = (
     "CREATE TEMP TABLE said (session_id TEXT, kind TEXT, key TEXT, PRIMARY KEY (session_id, kind, key)) WITHOUT ROWID",
@@ -330,10 +342,10 @@ def catch_up(connection: sqlite3.Connection) -> None:
     again = _IN.format(column="{}.session_id", table="again")
     execute(_HAPPENED)
     if event_id:
-        execute(_EVENTS.format(by="NOT INDEXED", which=f"event.id > :event_id AND NOT {again.format('event')}"), new)
-        execute(_EVENTS.format(by="", which=again.format("event")))
+        _count_events(connection, "NOT INDEXED", f"event.id > :event_id AND NOT {again.format('event')}", new)
+        _count_events(connection, "", again.format("event"))
     else:
-        execute(_EVENTS.format(by="NOT INDEXED", which="1"))
+        _count_events(connection, "NOT INDEXED", "1")
     _count_messages(connection, again.format("sessions"))
     _spread(connection, "main.")
     execute(_USAGE.format(into="main.", which=_IN.format(column="sessions.session_id", table="spent")))
@@ -381,7 +393,7 @@ def _count_part(connection: sqlite3.Connection, quarter: int, since: str) -> Non
         f"event.at >= :since AND {_QUARTER.format(at='event.at')} = :quarter"
     )
     connection.execute(_HAPPENED)
-    connection.execute(_EVENTS.format(by="", which=of_spans), asked)
+    _count_events(connection, "", of_spans, asked)
     of_messages = active.format(table="spans", at="message.at")
     _count_messages(connection, _IN_QUARTER.format(table="spans"), of_messages, asked)
     _spread(connection, "temp.part_")
@@ -389,6 +401,12 @@ def _count_part(connection: sqlite3.Connection, quarter: int, since: str) -> Non
 
 
 _IN_QUARTER = "sessions.number IN (SELECT session FROM main.{table} WHERE quarter = :quarter)"
+
+
+def _count_events(connection: sqlite3.Connection, by: str, which: str, asked: Any = ()) -> None:
+    """Add what hooks saw."""
+    connection.execute(_EVENTS.format(by=by, which=which), asked)
+    connection.execute(_PATCHES.format(which=which), asked)
 
 
 def _count_messages(connection: sqlite3.Connection, sessions: str, which: str = "", asked: Any = ()) -> None:
