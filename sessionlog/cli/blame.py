@@ -85,10 +85,14 @@ def _head(found: Blame, place: Place) -> dict[str, Any]:
 
 def _listed(lines: list[Line], describe: Describer) -> Iterator[str]:
     digits = len(str(lines[-1].number)) if lines else 1
+    heads: dict[Any, str] = {}  # many lines have the same origin
     for line in lines:
-        name, who, at, asked, colour = columns(line, describe)
-        head = f"{name:{NAME}} {ljust(who, WHO)} {at:10} {ljust(asked, ASKED)}"
-        yield f"{click.style(head, fg=colour)} {line.number:>{digits}}) {plain.safe(line.text)}"
+        origin = line.edit.name if line.edit else (line.attested, line.commit)
+        if origin not in heads:
+            name, who, at, asked, colour = columns(line, describe)
+            head = f"{name:{NAME}} {ljust(who, WHO)} {at:10} {ljust(asked, ASKED)}"
+            heads[origin] = click.style(head, fg=colour)
+        yield f"{heads[origin]} {line.number:>{digits}}) {plain.safe(line.text)}"
 
 
 def columns(line: Line, describe: Describer) -> tuple[str, str, str, str, str | None]:
