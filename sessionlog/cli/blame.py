@@ -12,7 +12,7 @@ from wcwidth import ljust
 from sessionlog.archive.place import Place
 from sessionlog.ask.provenance import blame, describe, target
 from sessionlog.ask.provenance import open as provenance
-from sessionlog.ask.provenance.blame import Blame, Line
+from sessionlog.ask.provenance.blame import NOT_RECORDED, Blame, Line
 from sessionlog.ask.provenance.describe import Describer
 from sessionlog.cli.common import file_place, json_option, print_json_lists, project_option
 from sessionlog.cli.main import example
@@ -21,7 +21,6 @@ from sessionlog.errors import SessionlogError
 from sessionlog.text import plain
 from sessionlog.times import moment
 
-NOT_RECORDED = "not recorded"
 # Widths of the columns: session or commit, who, what was asked.
 NAME, WHO, ASKED = 8, 18, 32
 

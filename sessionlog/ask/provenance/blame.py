@@ -18,6 +18,9 @@ from sessionlog.ask.provenance.target import Target
 from sessionlog.system import files
 from sessionlog.system.git import GitError
 
+# The source of a line that nobody knows anything of.
+NOT_RECORDED = "not recorded"
+
 # Versions of the file that are looked at where an agent does not tell what it found.
 _VERSIONS = 5
 
@@ -39,7 +42,7 @@ class Line(NamedTuple):
     @property
     def source(self) -> str:
         """Where the line comes from: edit, note, commit, or not recorded."""
-        return "edit" if self.edit else "note" if self.attested else "commit" if self.stored else "not recorded"
+        return "edit" if self.edit else "note" if self.attested else "commit" if self.stored else NOT_RECORDED
 
 
 class Blame(NamedTuple):
