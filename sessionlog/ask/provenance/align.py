@@ -113,7 +113,8 @@ def significant(wanted: set[int], found: list[int], lines: Sequence[str], keys: 
         run: list[int] = []
         for j in range(len(lines) + 1):
             goes_on = j < len(lines) and j in among and found[j] != NEW
-            if run and not (goes_on and found[j] == found[run[-1]] + 1):
+            # A line that a formatter has split is several, of one origin.
+            if run and not (goes_on and found[j] - found[run[-1]] in (0, 1)):
                 if significance([keys[lines[k]] for k in run]) >= SIGNIFICANT:
                     yield from (k for k in run if k in wanted and letters(keys[lines[k]]) >= least)
                 run = []
@@ -226,10 +227,10 @@ def _slide_side(lines: Sequence[str], keys: list[Tokens], found: list[int]) -> N
         while first and found[first - 1] != NEW and keys[first - 1] == keys[end - 1]:
             first, end = first - 1, end - 1
         size = end - first
-        best, least = start, _depth(lines[start])
+        best, least = start, depth(lines[start])
         while True:
-            if (depth := _depth(lines[first])) <= least:
-                best, least = first, depth
+            if (deep := depth(lines[first])) <= least:
+                best, least = first, deep
             last = first + size
             if last >= len(found) or (last >= at and found[last] == NEW) or keys[first] != keys[last]:
                 break
@@ -241,7 +242,7 @@ def _slide_side(lines: Sequence[str], keys: list[Tokens], found: list[int]) -> N
         at = max(at, best + size)
 
 
-def _depth(line: str) -> int:
+def depth(line: str) -> int:
     """How deep a line stands; nothing begins with a blank one."""
     return len(line) - len(line.lstrip()) if line.strip() else 1000
 

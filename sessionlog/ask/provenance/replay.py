@@ -30,8 +30,6 @@ _POOL = 50_000
 _CONTEXT = 12
 # Lines before and after a blank one, to one of whose authors it belongs.
 _BESIDE = 5
-# How far apart two equal lines may be to be taken for each other.
-_NEAR = 20
 
 
 class State:
@@ -116,8 +114,8 @@ class Replay:
         # Lines that edits removed, in runs; an empty key ends a run.
         self._pool: list[Tokens] = []
         self._pool_origins: list[int] = []
-        # For the short lines of each edit, the pairs that they made with those before and after them.
-        self._beside: dict[tuple[int, Tokens], set[tuple[Tokens, Tokens]]] = {}
+        # For the short lines of each edit, the lines in whose block they stood.
+        self._blocks: dict[tuple[int, Tokens], set[Tokens]] = {}
         self._next = 0
 
     def run(self, until: str = "~") -> None:
@@ -137,8 +135,8 @@ class Replay:
         """Put right the origins of lines that say little, and of which there are several."""
         keys = self.keys.of(lines)
         found = list(origins)
-        self._doubt(keys, found)
-        sessions = ["" if origin < 0 else self.edits[origin].session_id for origin in found]
+        self._doubt(lines, keys, found)
+        sessions = self._sessions(found)
         said = [j for j, key in enumerate(keys) if align.letters(key)]
         for j in sorted(set(range(len(lines))).difference(said)):  # blank lines and lone brackets
             at = bisect.bisect(said, j)
@@ -146,18 +144,17 @@ class Replay:
                 found[j] = OUTSIDE
         return found
 
-    def _doubt(self, keys: list[Tokens], found: list[int]) -> None:
-        """Of two lines such as `return None`, an edit wrote the one that stands beside the same lines as then."""
-        same: dict[Tokens, list[tuple[int, set[tuple[Tokens, Tokens]]]]] = {}
-        for j, beside in _beside(keys, range(len(keys))):
-            same.setdefault(keys[j], []).append((j, beside))
-        for key, places in same.items():
-            for j, beside in places:
-                stood = self._beside.get((found[j], key))
-                if not stood or beside & stood:
-                    continue
-                if any(found[k] != found[j] and there & stood and abs(k - j) <= _NEAR for k, there in places):
-                    found[j] = OUTSIDE
+    def _doubt(self, lines: list[str], keys: list[Tokens], found: list[int]) -> None:
+        """A line such as `return None` is an edit's only if something of the block around it is as it was then, or is
+        of the same session. Else it is the last line of some other function that took the place of that one."""
+        sessions = self._sessions(found)
+        for j, block in _blocks(lines, keys, range(len(lines))):
+            stood = self._blocks.get((found[j], keys[j]))
+            if stood and stood.isdisjoint(keys[k] for k in block) and sessions[j] not in (sessions[k] for k in block):
+                found[j] = OUTSIDE
+
+    def _sessions(self, origins: list[int]) -> list[str]:
+        return ["" if origin < 0 else self.edits[origin].session_id for origin in origins]
 
     def overlap(self, lines: list[str]) -> int:
         """How many lines of a text the replay has come to."""
@@ -260,8 +257,8 @@ class Replay:
         found = align.align(before.lines, lines, self.keys)
         self._bury(before, found)
         keys = self.keys.of(lines)
-        for j, beside in _beside(keys, [j for j, i in enumerate(found) if i == NEW]):
-            self._beside.setdefault((number, keys[j]), set()).update(beside)
+        for j, block in _blocks(lines, keys, [j for j, i in enumerate(found) if i == NEW]):
+            self._blocks.setdefault((number, keys[j]), set()).update(keys[k] for k in block)
         return [number if i == NEW else before.origins[i] for i in found]
 
     def _bury(self, state: Piece, found: list[int]) -> None:
@@ -297,13 +294,26 @@ class Replay:
         return [max(origin, OUTSIDE) for origin in origins]
 
 
-def _beside(keys: list[Tokens], among: Iterable[int]) -> Iterator[tuple[int, set[tuple[Tokens, Tokens]]]]:
-    """The lines that say little, each with the pairs that it makes with the one before and the one after it."""
+def _blocks(lines: list[str], keys: list[Tokens], among: Iterable[int]) -> Iterator[tuple[int, list[int]]]:
+    """The lines that say little, each with the others of its block and those that it is indented below."""
     for j in among:
-        if 0 < align.letters(keys[j]) < align.TELLING:
-            before = next((keys[k] for k in range(j - 1, -1, -1) if align.letters(keys[k])), ())
-            after = next((keys[k] for k in range(j + 1, len(keys)) if align.letters(keys[k])), ())
-            yield j, {(before, keys[j]), (keys[j], after)}
+        if not 0 < align.letters(keys[j]) < align.TELLING:
+            continue
+        found = []
+        least = own = align.depth(lines[j])
+        for k in range(j - 1, max(j - 1 - _CONTEXT, -1), -1):
+            deep = align.depth(lines[k])
+            if align.letters(keys[k]) and (deep < least or least == own):
+                found.append(k)
+                least = min(least, deep)
+                if not least:
+                    break
+        for k in range(j + 1, min(j + 1 + _CONTEXT, len(keys))):
+            if align.letters(keys[k]):
+                if align.depth(lines[k]) < own:
+                    break
+                found.append(k)
+        yield j, found
 
 
 def _reach(here: list[Tokens], there: list[Tokens]) -> int:
