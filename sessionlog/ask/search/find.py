@@ -11,7 +11,7 @@ from contextlib import closing
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
-from sessionlog.archive import read
+from sessionlog.archive import one_client, read
 from sessionlog.archive.place import Place
 from sessionlog.archive.time_limit import limited
 from sessionlog.ask.search import index
@@ -40,6 +40,7 @@ class Filters(NamedTuple):
     agent: str | None = None
     role: str | None = None
     failed: bool = False
+    client: str | None = None
 
 
 NO_FILTERS = Filters()
@@ -86,6 +87,7 @@ def find(
     with closing(read.connect(place)) as archive:
         if not as_it_is:
             index.catch_up(place, archive, progress)
+        one_client.narrow(archive, filters.client)  # after the index has seen everything
         index.attach(place, archive)
         with limited(archive, seconds):
             find_rows = _best if best_first else _newest
@@ -102,7 +104,7 @@ def hits_of(place: Place, question: str, documents: Iterable[Row]) -> list[Hit]:
 
 def scan(place: Place, pattern: re.Pattern[str], filters: Filters = NO_FILTERS) -> Iterator[Hit]:
     """The hits of a pattern, newest first, by looking at everything."""
-    with closing(read.connect(place)) as archive:
+    with closing(one_client.connect(place, filters.client)) as archive:
         is_hit = matcher(archive, pattern, filters)
         lines = Lines(archive)
         for row, is_message in _everything(archive, filters):
@@ -206,7 +208,7 @@ def _rows(archive: sqlite3.Connection, documents: Iterable[Row]) -> Iterator[Fou
         is_message = document["event_id"] is None
         table, row_id = ("transcript_parts", document["message_id"]) if is_message else ("events", document["event_id"])
         row = archive.execute(f"SELECT * FROM {table} WHERE id = ?", (row_id,)).fetchone()
-        if row:  # else it was pruned since
+        if row:  # else it was pruned since, or another agent's
             yield document["key"], row, is_message, document.get("score", 0)
 
 
