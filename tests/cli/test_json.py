@@ -41,7 +41,7 @@ def test_the_page_lists_what_is_printed(recorded: None) -> None:
         since = ["--since", "2020-01-01"] if words[0] == "stats" else []
         output = run(*words, *since).stdout  # doctor finds no hooks
         lines = output.splitlines() if words[0] == "tail" else [output]
-        value = [json.loads(line, object_pairs_hook=once) for line in lines][0]
+        value = next(json.loads(line, object_pairs_hook=once) for line in lines)
         objects = value if isinstance(value, list) else [value]
         assert objects, command
         keys = {key for one in objects for key in one}
