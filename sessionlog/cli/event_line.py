@@ -1,9 +1,8 @@
-"""A line for an event: what `tail` prints, and `search --context` around a hit."""
+"""A line for an event, as `tail` prints it."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from sessionlog.fastlib import parse_json
@@ -20,15 +19,6 @@ class EventLine(NamedTuple):
     text: str
     colour: str | None = None
     indent: int = 0
-
-
-def lines(events: Iterable[Row]) -> Iterator[EventLine]:
-    """What happened, in order. A tool call that ended is one line, at its end."""
-    rows = list(events)
-    ended = {row["tool_use_id"] for row in rows if row["event"] in ("PostToolUse", "PostToolUseFailure")}
-    for row in rows:
-        if row["event"] != "PreToolUse" or row["tool_use_id"] not in ended:
-            yield line(row)
 
 
 def line(row: Row, live: bool = False) -> EventLine:

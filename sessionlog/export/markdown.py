@@ -46,7 +46,7 @@ def session(about: Overview, entries: Iterable[Entry], detail: str) -> Iterator[
         f"Session {inert_markdown.code(row['session_id'])} in {inert_markdown.code(about.project)}{branch}",
         f"{_time(row['started_at'], 0, 19)} to {_time(row['last_at'], 0, 19)} UTC, {about.took}",
         about.counts,
-        *map(inert_markdown.escaped, about.models),
+        *map(inert_markdown.escaped, (*about.models, *about.links)),
     ]
     yield "".join(f"- {fact}\n" for fact in facts)
     for entry in entries:

@@ -18,7 +18,7 @@ from sessionlog.archive.place import Place
 from sessionlog.ask.rollup import build
 from sessionlog.errors import ArchiveUnavailable, SessionlogError
 
-KIND = sidecar.Sidecar(".digest", "DELETE", {4: build.SCHEMA}, "'', 0, 0, ''")
+KIND = sidecar.Sidecar(".digest", "DELETE", {5: build.SCHEMA}, "'', 0, 0, ''")
 
 # A clock that marks files may stand still for this long (ns): a file as young as that may change and keep its time.
 UNSURE = 100_000_000
