@@ -35,6 +35,9 @@ def _describe(row: Row) -> tuple[str, str, str | None]:
     match row["event"]:
         case "UserPromptSubmit":
             return "prompt", one_line(row["prompt"] or ""), "blue"
+        case "UserPromptExpansion":
+            words = [str(extra[key]) for key in ("command_name", "command_args") if extra.get(key)]
+            return "command", one_line(f"/{' '.join(words)}" if words else row["prompt"] or ""), "blue"
         case "PostToolUse":
             return row["tool_name"] or "tool", f"{_argument(row)}{_took(row)}", None
         case "PostToolUseFailure":

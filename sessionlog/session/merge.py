@@ -64,27 +64,22 @@ MINOR_EVENTS = ("MessageDisplay", "PostToolBatch", "SupervisorReview")
 _EVENTS = """
     SELECT
         at, 'e', id, iif(event = 'UserPromptSubmit' AND NOT is_typed, 'AgentPrompt', event), agent_id, agent_type,
-        tool_name, tool_use_id, prompt_id, action, outcome, 1, 0, at, NULL, NULL
+        tool_name, tool_use_id, prompt_id, action, outcome, 1, 0, NULL, NULL
     FROM events WHERE session_id = ? AND at >= ? ORDER BY at, id
 """
 _PART = """
         'm', id, kind, agent_id, NULL, tool_name, tool_use_id, prompt_id,
         iif(tool_name IS NULL, NULL, action), outcome,  -- most have no tool, and finding its action takes time
         CASE kind WHEN 'history' THEN text LIKE '/%' ELSE text IS NOT NULL END, thinking IS NOT NULL,
-        at, transcript_id, line
+        transcript_id, line
     FROM transcript_parts WHERE session_id = ?
 """
 _PARTS = f"SELECT at, {_PART} AND at >= ? ORDER BY at, id"
 _PARTS_IN_FILES = f"SELECT at, {_PART} AND at IS NOT NULL ORDER BY transcript_id, line, part"
-# Whether the clock was set back: then the order of lines in a file is right, and their times are not.
-_WENT_BACK = """
-    SELECT 1 FROM (
-        SELECT at, max(at) OVER (PARTITION BY transcript_id ORDER BY line, part) AS latest
-        FROM transcript_parts WHERE session_id = ?
-    ) WHERE at < latest AND julianday(latest) - julianday(at) > ? LIMIT 1
-"""
-# In days. What is written at about the same time may have its times in another order.
-SET_BACK = 1 / 1440
+_LINES = "SELECT at, transcript_id, line FROM transcript_parts WHERE session_id = ? AND at IS NOT NULL ORDER BY at, id"
+# Where lines of a file are in another order than their times by more than this (in days), somebody set the clock back,
+# and the order of the lines is right. What is written at about the same time may have its times in any order.
+SET_BACK = 2 / 1440
 # What is taken to lie between the last line before that and the first one after it.
 GAP = timedelta(minutes=1)
 NONE = timedelta()
@@ -138,8 +133,7 @@ def items(connection: sqlite3.Connection, session_id: str, since: str = "", keep
     The memory this takes does not grow with the session, but for the ids of its calls; if they are to be kept, later
     rows are added to them. Where the clock was set back, the whole session is read first.
     """
-    in_files = any(True for _ in _tuples(connection, _WENT_BACK, session_id, SET_BACK))
-    return _Merger(connection, session_id, since, keep_calls, in_files).run()
+    return _Merger(connection, session_id, since, keep_calls, _is_set_back(connection, session_id)).run()
 
 
 def event_item(row: dict[str, Any]) -> Item:
@@ -210,6 +204,7 @@ class _Merger:
         self.since = since
         self.keep_calls = keep_calls
         self.in_files = in_files
+        self.times: dict[str, str] = {}  # what the clock said, where that is not the order
         self.agents: dict[str, Agent] = {}
         self.calls: dict[str, Item | None] = {}
         # Calls that failed by the transcript: Codex tells hooks no exit codes.
@@ -243,9 +238,10 @@ class _Merger:
                         self.questions.setdefault(tool_use_id, []).append(row_id)
                         self.calls_asked_about[row_id] = tool_use_id
         for row in self._rows():
-            _, source, row_id, kind, agent_id, agent_type, tool, tool_use_id, prompt_id, action, outcome, *has = row
-            at = has[2]
+            at, source, row_id, kind, agent_id, agent_type, tool, tool_use_id, prompt_id, action, outcome = row[:11]
             name = f"{source}{row_id}"
+            if self.in_files:
+                at = self.times[name]
             if agent_id:
                 agent = self.agents.setdefault(agent_id, Agent(agent_id))
                 agent.type = agent.type or agent_type or ""
@@ -273,7 +269,7 @@ class _Merger:
                     yield self._numbered(item)
             else:
                 item = Item(at, name, PART_KINDS.get(kind, "event"), kind, agent_id, None, "", outcome or "")
-                yield from self._message(item, prompt_id, *has[:2])
+                yield from self._message(item, prompt_id, row[11], row[12])
 
     def _rows(self) -> Iterator[tuple[Any, ...]]:
         """The rows of both tables in order, by what is first in them."""
@@ -281,12 +277,28 @@ class _Merger:
         if not self.has_parts:
             return events
         if self.in_files:
-            parts, shifts = _corrected_parts(_tuples(self.connection, _PARTS_IN_FILES, self.session_id))
-            events = _tuples(self.connection, _EVENTS, self.session_id, "")
-            rows = sorted([*_corrected_events(events, shifts), *parts])
+            all_parts = list(_tuples(self.connection, _PARTS_IN_FILES, self.session_id))
+            all_events = list(_tuples(self.connection, _EVENTS, self.session_id, ""))
+            self.times = {f"{row[1]}{row[2]}": row[0] for row in (*all_parts, *all_events)}
+            parts, shifts = _corrected_parts(all_parts)
+            rows = sorted([*_corrected_events(all_events, shifts), *parts])
             return (row for row in rows if row[0] >= self.since)
         by_time = _tuples(self.connection, _PARTS, self.session_id, self.since)
-        return heapq.merge(events, _watched(by_time) if self.in_files is None else by_time)
+        return heapq.merge(events, self._watched(by_time) if self.in_files is None else by_time)
+
+    def _watched(self, parts: Iterator[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+        """The parts as they come. As a rule all files are in order, and asking beforehand would take time."""
+        latest: dict[int, int] = {}
+        for part in parts:
+            file, line = part[-2:]
+            if line < latest.get(file, 0):
+                if _is_set_back(self.connection, self.session_id):
+                    raise _SetBack
+                yield part
+                yield from parts
+                return
+            latest[file] = line
+            yield part
 
     def _ask(self, call: Item, tool_use_id: str) -> None:
         """Whether permission was asked for a call, and given: that is a part of the call."""
@@ -400,20 +412,21 @@ class _Merger:
         return words(self.connection, item, -1)
 
 
-def _watched(parts: Iterator[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
-    """The parts as they come; raises an error where a line is much later than lines that follow it in its file."""
-    files: dict[int, tuple[list[int], list[str]]] = {}  # the lines that were the last ones so far, and their times
-    for part in parts:
-        file, line = part[-2:]
-        if (known := files.get(file)) is None:
-            known = files[file] = ([], [])
-        lines, times = known
+def _is_set_back(connection: sqlite3.Connection, session_id: str) -> bool:
+    """Whether a line is much later than one that follows it in its file."""
+    # Of each file, and of each minute in it that has a later line than those before: that line, and the first time.
+    files: dict[int, tuple[list[int], list[str]]] = {}
+    for at, file, line in _tuples(connection, _LINES, session_id):
+        lines, times = files.setdefault(file, ([], []))
         if not lines or line >= lines[-1]:
-            lines.append(line)
-            times.append(part[0])
-        elif _days(times[bisect_right(lines, line)], part[0]) > SET_BACK:
-            raise _SetBack
-        yield part
+            if times and at[:16] == times[-1][:16]:
+                lines[-1] = line
+            else:
+                lines.append(line)
+                times.append(at)
+        elif _days(times[bisect_right(lines, line)], at) > SET_BACK:
+            return True
+    return False
 
 
 def _days(earlier: str, later: str) -> float:
@@ -424,7 +437,7 @@ def _days(earlier: str, later: str) -> float:
 
 
 def _corrected_parts(
-    parts: Iterator[tuple[Any, ...]],
+    parts: list[tuple[Any, ...]],
 ) -> tuple[list[tuple[Any, ...]], dict[tuple[str, bool], timedelta]]:
     """The parts with the times of a clock that is never set back, and by how much those of calls and prompts differ."""
     found = []
@@ -446,7 +459,7 @@ def _corrected_parts(
 
 
 def _corrected_events(
-    events: Iterator[tuple[Any, ...]], shifts: dict[tuple[str, bool], timedelta]
+    events: list[tuple[Any, ...]], shifts: dict[tuple[str, bool], timedelta]
 ) -> Iterator[tuple[Any, ...]]:
     """Likewise for events: by as much as the line that says the same, or as the event that came before it."""
     shift = NONE
