@@ -110,13 +110,6 @@ def reader(client: str, session_id: str, agent_id: str | None) -> Reader:
     return made
 
 
-def entries(client: str, line: "dict[str, Any]", session_id: str) -> "list[dict[str, Any]]":
-    """A line as Claude Code would have written it: one line of another agent may be several."""
-    if client == registry.CLAUDE_CODE:
-        return [line]
-    return list(_of_agent(client).Reader(session_id, None).entries(line))
-
-
 def _agents() -> "list[tuple[str, Any]]":
     names = registry.others("transcripts")
     return [(name, registry.part(name, "transcripts")) for name in names]

@@ -10,12 +10,12 @@ from contextlib import closing
 from typing import Any, NamedTuple
 
 from sessionlog import times
-from sessionlog.archive import notes, read, rebuild
+from sessionlog.archive import notes, one_client, read, rebuild
 from sessionlog.archive import place as projects
 from sessionlog.archive.place import Place
 from sessionlog.archive.read import connect
 from sessionlog.errors import SessionlogError
-from sessionlog.text.plain import did_you_mean
+from sessionlog.text.plain import counted, did_you_mean
 
 Row = dict[str, Any]
 
@@ -40,16 +40,19 @@ def sessions(connection: sqlite3.Connection, limit: int | None = None) -> Iterat
     )
 
 
-def find_session(places: list[Place], wanted: str) -> FoundSession:
-    """The session that a person means: by the start of its id, its title, `last`, `last~2` or `today`."""
+def find_session(places: list[Place], wanted: str, client: str | None = None) -> FoundSession:
+    """The session that a person means: by the start of its id, its title, `last`, `last~2` or `today`.
+
+    With a client, of that agent's sessions.
+    """
     existing = [place for place in places if os.path.exists(place.db) or projects.waiting_spools(place)]
     if not existing:
         raise read.nothing_recorded(places)
     if (match := _NEWEST.fullmatch(wanted)) or wanted == "today":
-        return _newest(existing, wanted, int(match[1] or 0) if match else 0)
+        return _newest(existing, wanted, int(match[1] or 0) if match else 0, client)
     candidates: list[FoundSession] = []
     for place in existing:
-        with closing(connect(place)) as connection:
+        with closing(one_client.connect(place, client)) as connection:
             # A range instead of LIKE: it uses the index, and `_` is only a letter.
             rows = connection.execute(
                 "SELECT * FROM session_summary WHERE session_id >= ? AND session_id < ?",
@@ -59,7 +62,7 @@ def find_session(places: list[Place], wanted: str) -> FoundSession:
     exact = [found for found in candidates if found.session["session_id"] == wanted]
     if len(exact or candidates) == 1:
         return (exact or candidates)[0]
-    titled = [] if candidates else _titled(existing, wanted) or _tagged(existing, wanted)
+    titled = [] if candidates else _titled(existing, wanted, client) or _tagged(existing, wanted, client)
     if titled:
         return max(titled, key=_started_at)
     if not candidates:
@@ -75,28 +78,29 @@ def find_session(places: list[Place], wanted: str) -> FoundSession:
 _NEWEST = re.compile(r"last(?:~(\d{1,6}))?")
 
 
-def _newest(places: list[Place], wanted: str, number: int) -> FoundSession:
+def _newest(places: list[Place], wanted: str, number: int, client: str | None) -> FoundSession:
     found: list[FoundSession] = []
     for place in places:
-        with closing(connect(place)) as connection:
+        with closing(one_client.connect(place, client)) as connection:
             found += [FoundSession(place, row) for row in sessions(connection, limit=number + 1)]
     found = sorted(found, key=_started_at, reverse=True)
     if wanted == "today":
         found = [one for one in found if str(one.session["last_at"]) >= times.parse("today")]
     if number < len(found):
         return found[number]
+    whose = f" of {client}" if client else ""
     count = (
-        "nothing was recorded today"
+        f"nothing{whose} was recorded today"
         if wanted == "today"
-        else f"there is no {wanted}: {len(found)} sessions are recorded"
+        else f"there is no {wanted}; recorded: {counted(len(found), 'session')}{whose}"
     )
     raise SessionlogError(f"{count}; `sessionlog sessions` lists them (--all: of all projects)")
 
 
-def _titled(places: list[Place], wanted: str) -> list[FoundSession]:
+def _titled(places: list[Place], wanted: str, client: str | None) -> list[FoundSession]:
     found: list[FoundSession] = []
     for place in places:
-        with closing(connect(place)) as connection:
+        with closing(one_client.connect(place, client)) as connection:
             rows = connection.execute(
                 "SELECT * FROM session_summary WHERE lower(title) = lower(?)", (wanted,)
             ).fetchall()
@@ -104,11 +108,11 @@ def _titled(places: list[Place], wanted: str) -> list[FoundSession]:
     return found
 
 
-def _tagged(places: list[Place], wanted: str) -> list[FoundSession]:
+def _tagged(places: list[Place], wanted: str, client: str | None) -> list[FoundSession]:
     found: list[FoundSession] = []
     for place in places:
         ids = [one.session for one in notes.load(place).values() if wanted in one.tags and not one.moment]
-        with closing(connect(place)) as connection:
+        with closing(one_client.connect(place, client)) as connection:
             for session_id in ids:
                 query = "SELECT * FROM session_summary WHERE session_id = ?"
                 found += [FoundSession(place, row) for row in connection.execute(query, (session_id,))]

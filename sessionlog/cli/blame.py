@@ -12,7 +12,7 @@ from wcwidth import ljust
 from sessionlog.archive.place import Place
 from sessionlog.ask.provenance import blame, describe, target
 from sessionlog.ask.provenance import open as provenance
-from sessionlog.ask.provenance.blame import Blame, Line
+from sessionlog.ask.provenance.blame import NOT_RECORDED, Blame, Line
 from sessionlog.ask.provenance.describe import Describer
 from sessionlog.cli.common import file_place, json_option, print_json_lists, project_option
 from sessionlog.cli.main import example
@@ -21,7 +21,6 @@ from sessionlog.errors import SessionlogError
 from sessionlog.text import plain
 from sessionlog.times import moment
 
-NOT_RECORDED = "not recorded"
 # Widths of the columns: session or commit, who, what was asked.
 NAME, WHO, ASKED = 8, 18, 32
 
@@ -85,10 +84,14 @@ def _head(found: Blame, place: Place) -> dict[str, Any]:
 
 def _listed(lines: list[Line], describe: Describer) -> Iterator[str]:
     digits = len(str(lines[-1].number)) if lines else 1
+    heads: dict[Any, str] = {}  # many lines have the same origin
     for line in lines:
-        name, who, at, asked, colour = columns(line, describe)
-        head = f"{name:{NAME}} {ljust(who, WHO)} {at:10} {ljust(asked, ASKED)}"
-        yield f"{click.style(head, fg=colour)} {line.number:>{digits}}) {plain.safe(line.text)}"
+        origin = line.edit.name if line.edit else (line.attested, line.commit)
+        if origin not in heads:
+            name, who, at, asked, colour = columns(line, describe)
+            head = f"{name:{NAME}} {ljust(who, WHO)} {at:10} {ljust(asked, ASKED)}"
+            heads[origin] = click.style(head, fg=colour)
+        yield f"{heads[origin]} {line.number:>{digits}}) {plain.safe(line.text)}"
 
 
 def columns(line: Line, describe: Describer) -> tuple[str, str, str, str, str | None]:

@@ -11,12 +11,14 @@ from itertools import islice
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
-from sessionlog.archive import describe, lookup, read
+from sessionlog.agents import registry
+from sessionlog.archive import describe, lookup, one_client, read
 from sessionlog.ask import audit
 from sessionlog.ask.rollup import sessions, stats
 from sessionlog.cli.main import cli, example
 from sessionlog.errors import SessionlogError
 from sessionlog.text import plain
+from sessionlog.text.plain import did_you_mean
 
 OFFERED = 50  # more than that nobody reads, and a shell waits for each
 
@@ -71,6 +73,30 @@ def recorded_values(ctx: click.Context, param: click.Parameter, incomplete: str)
         # What a shell would not take literally is never put on a command line.
         return [CompletionItem(one) for one in values if one.startswith(incomplete) and re.fullmatch(r"[\w./-]+", one)]
     return []
+
+
+class Client(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """An agent: one that this version knows, or one that an archive names."""
+
+    name = "agent"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        known = [registry.CLAUDE_CODE, *registry.others()]
+        if value not in known and value not in one_client.present(read.all_places()):
+            self.fail(
+                f"there is no agent {value!r}{did_you_mean(value, known)} There are: {', '.join(known)}.", param, ctx
+            )
+        return value
+
+
+# The filter of every command that lists or counts: one name, one meaning (see archive/one_client.py).
+client_option = click.option(
+    "--client",
+    metavar="AGENT",
+    type=Client(),
+    shell_complete=recorded_values,
+    help="Only sessions of this agent, such as claude-code or codex.",
+)
 
 
 def _beginning_with(incomplete: str, connection: sqlite3.Connection) -> Iterator[CompletionItem]:

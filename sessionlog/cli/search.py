@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from sessionlog.archive import lookup, notes, read, rebuild
+from sessionlog.archive import lookup, notes, one_client, read, rebuild
 from sessionlog.archive.place import Place
 from sessionlog.ask.search import find as search
 from sessionlog.ask.search import labels
@@ -27,7 +27,7 @@ from sessionlog.cli.common import (
     project_options,
     since_option,
 )
-from sessionlog.cli.completion import recorded_values, session_ids
+from sessionlog.cli.completion import client_option, recorded_values, session_ids
 from sessionlog.cli.dialogue import progress_bar
 from sessionlog.cli.main import example
 from sessionlog.cli.session_view import View
@@ -55,6 +55,7 @@ from sessionlog.text import plain
 @since_option
 @click.option("--until", type=When(), help="Only what happened before then.")
 @click.option("--branch", shell_complete=recorded_values, help="Sessions on this git branch.")
+@client_option
 @click.option("--agent", metavar="ID|TYPE", help="What this sub-agent, or this type of them, did.")
 @click.option("--role", type=click.Choice(["user", "assistant", "tool", "system"]), help="Who said or did it.")
 @click.option("--failed", is_flag=True, help="Only what failed.")
@@ -88,11 +89,15 @@ def command(
     asked = places(project, everywhere)
     found = [place for place in asked if os.path.exists(place.db)]
     if wanted.session:  # says so if there is no such session
-        wanted = wanted._replace(session=lookup.find_session(asked, wanted.session).session["session_id"])
+        wanted = wanted._replace(
+            session=lookup.find_session(asked, wanted.session, wanted.client).session["session_id"]
+        )
     hits = search.merged(
         [_hits(place, question, wanted, best, substring, regex) for place in found], best, limit or None
     )
     noted = [(place, one) for place in found for one in notes.find(place, query) if not any(wanted)]
+    clients = {place.db: _clients(place) for place in found}
+    has_several_clients = len({client for own in clients.values() for client in own.values()}) > 1
     shown = 0
     listed = []
     for place, one in noted if not as_json else ():
@@ -100,10 +105,11 @@ def command(
         _print_note(place, one, everywhere)
     for hit in itertools.islice(hits, limit or None):
         shown += 1
+        client = clients[hit.place.db].get(hit.row["session_id"])
         if as_json:
-            listed.append(_as_json(hit))
+            listed.append(_as_json(hit, client))
         else:
-            _print(hit, everywhere, context)
+            _print(hit, everywhere, client if has_several_clients else None, context)
     if as_json:
         print_json(listed)
     if not shown:
@@ -157,7 +163,12 @@ class _Bar:
             self.bar.render_finish()
 
 
-def _print(hit: search.Hit, with_project: bool, context: int) -> None:
+def _clients(place: Place) -> dict[str, str]:
+    with closing(read.connect(place)) as archive:
+        return one_client.by_session(archive)
+
+
+def _print(hit: search.Hit, with_project: bool, client: str | None, context: int) -> None:
     row = hit.row
     kind = labels.label(row, hit.is_message)
     project = f"  {plain.safe(os.path.basename(hit.place.project))}" if with_project else ""
@@ -168,6 +179,7 @@ def _print(hit: search.Hit, with_project: bool, context: int) -> None:
         + click.style(plain.one_line(kind, 20), fg="cyan")
         + click.style(f" {labels.FIELDS[hit.field]}" if labels.FIELDS[hit.field] else "", dim=True)
         + project
+        + click.style(f"  {plain.one_line(client, 16)}" if client else "", fg="magenta")
     )
     if context:
         _print_context(hit, context)
@@ -191,11 +203,12 @@ def _highlighted(hit: search.Hit) -> str:
     return "".join(pieces) + plain.safe(hit.snippet[end:])
 
 
-def _as_json(hit: search.Hit) -> dict[str, Any]:
+def _as_json(hit: search.Hit, client: str | None) -> dict[str, Any]:
     row = hit.row
     common = {
         "project": hit.place.project,
         "session_id": row["session_id"],
+        "client": client,
         "hit": hit.name,
         "at": row["at"],
         "field": hit.field,

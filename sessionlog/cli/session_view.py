@@ -60,8 +60,9 @@ class View:
         yield click.style(f"session {plain.safe(session['session_id'])}", fg="yellow", bold=True)
         if session.get("title"):
             yield f"  {click.style(plain.one_line(session['title']), bold=True)}"
+        agent = f", by {overview.agent}" if overview.agent else ""
         state = click.style(", live", fg="green") if live.is_live(session) else ""
-        yield f"  {started}, {overview.took}, in {plain.safe(overview.project)}{plain.safe(branch)}{state}"
+        yield f"  {started}, {overview.took}, in {plain.safe(overview.project)}{plain.safe(branch + agent)}{state}"
         yield f"  {overview.counts}"
         for fact in (*overview.models, *overview.links):
             yield f"  {plain.one_line(fact)}"

@@ -9,9 +9,9 @@ import click
 
 from sessionlog.ask.provenance import blame, describe, story, target
 from sessionlog.ask.provenance import open as provenance
+from sessionlog.ask.provenance.blame import NOT_RECORDED
 from sessionlog.ask.provenance.describe import Describer
 from sessionlog.ask.provenance.story import Chapter, Story
-from sessionlog.cli.blame import NOT_RECORDED
 from sessionlog.cli.common import file_place, json_option, print_json, project_option
 from sessionlog.cli.main import example
 from sessionlog.cli.terminal import page

@@ -43,8 +43,9 @@ def session(about: Overview, entries: Iterable[Entry], detail: str) -> Iterator[
     row = about.session
     yield f"# {inert_markdown.escaped(plain.one_line(about.title, 120))}\n\n"
     branch = f", on {inert_markdown.code(row['git_branch'])}" if row.get("git_branch") else ""
+    agent = f", by {inert_markdown.code(about.agent)}" if about.agent else ""
     facts = [
-        f"Session {inert_markdown.code(row['session_id'])} in {inert_markdown.code(about.project)}{branch}",
+        f"Session {inert_markdown.code(row['session_id'])} in {inert_markdown.code(about.project)}{branch}{agent}",
         f"{_time(row['started_at'], 0, 19)} to {_time(row['last_at'], 0, 19)} UTC, {about.took}",
         about.counts,
         *map(inert_markdown.escaped, (*about.models, *about.links)),

@@ -6,6 +6,7 @@ import sqlite3
 from typing import Any, NamedTuple
 
 from sessionlog.agents.claude_code import tags
+from sessionlog.agents.registry import CLAUDE_CODE
 from sessionlog.text import plain
 
 Row = dict[str, Any]
@@ -33,6 +34,12 @@ class Overview(NamedTuple):
         """What the session is about, as far as anybody said."""
         asked = tags.without((self.session["first_prompt"] or "")[:2000])
         return self.session.get("title") or asked or f"Session {self.session['session_id'][:8]}"
+
+    @property
+    def agent(self) -> str:
+        """The agent, if it is another than Claude Code."""
+        client = self.session.get("client") or CLAUDE_CODE
+        return "" if client == CLAUDE_CODE else str(client)
 
     @property
     def took(self) -> str:

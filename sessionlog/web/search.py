@@ -29,7 +29,7 @@ SHOWN = 30
 # Whoever asks for a file or a branch may have many hits looked at for few that fit.
 SECONDS = 2.0
 SCAN_SECONDS = 4.0
-TITLES = {"project": "Project", "role": "Who", "tool": "Tool", "event": "What", "branch": "Branch"}
+TITLES = {"project": "Project", "role": "Who", "tool": "Tool", "event": "What", "branch": "Branch", "client": "Agent"}
 ROLES = {"user": "You", "assistant": "Claude", "tool": "Tools", "system": "Client"}
 FACET_VALUES = 12
 
@@ -171,12 +171,15 @@ async def _scanned(datasette: Any, request: Any, asked: Asked, chosen: list[Arch
 
 async def _answered(datasette: Any, request: Any, asked: Asked, answer: SearchResults, **more: Any) -> Response:
     """The page with an answer, however it was found."""
+    clients = {group.session.get("client") for group in answer.groups}
+    clients.update(client for counts in answer.counts.values() for client in counts.values["client"])
     return await pages.render(
         datasette,
         request,
         "search",
         asked=asked,
         answer=answer,
+        with_client=len(clients) > 1,
         link=lambda **changes: pages.address("search", **{**asked.given, **changes}),
         **search_query.choices(asked),
         **more,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import random
 import subprocess
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from sessionlog.archive import place as projects
 from sessionlog.archive import read
 from sessionlog.archive.place import Place
 from sessionlog.ask.provenance import blame, describe, recorded, story, target
@@ -33,23 +35,37 @@ def sessions(found: Blame) -> list[str]:
     return [line.edit.session_id if line.edit else line.source for line in found.lines]
 
 
-@pytest.mark.parametrize("seed", [3, 6])
-def test_200_edits_by_two_agents_and_a_person_over_30_commits(place: Place, seed: int) -> None:
+def test_200_edits_by_two_agents_and_a_person_over_30_commits(tmp_path: Path, home: Path) -> None:
     """Moves, indentation, formatting, renames, worktrees, a rebase and squashes: git and the hooks' records are real."""
-    world = authorship.make(place, seed)
-    assert world.edits >= 200 and world.commits >= 30
     right = wrong = total = 0
-    for path, truth in world.files.items():
-        found = blamed(place, str(world.root / path))
-        assert [line.text for line in found.lines] == [line.text for line in truth]
-        for line, true in zip(found.lines, truth, strict=True):
-            said = line.edit.session_id if line.edit else PERSON
-            total += 1
-            right += said == true.owner
-            # A blank line or a lone bracket is anybody's.
-            wrong += said not in (true.owner, PERSON) and any(letter.isalnum() for letter in line.text)
+    for seed in random.Random("blame").sample(range(1_000_000), 3):  # drawn, so that nobody chose the easy ones
+        folder = tmp_path / str(seed) / "project"
+        folder.mkdir(parents=True)
+        place = projects.place(str(folder))
+        world = authorship.make(place, seed)
+        assert world.edits >= 200 and world.commits >= 30
+        for path, truth in world.files.items():
+            found = blamed(place, str(world.root / path))
+            assert [line.text for line in found.lines] == [line.text for line in truth]
+            for line, true in zip(found.lines, truth, strict=True):
+                said = line.edit.session_id if line.edit else PERSON
+                total += 1
+                right += said == true.owner
+                # A blank line or a lone bracket is anybody's.
+                wrong += said not in (true.owner, PERSON) and any(letter.isalnum() for letter in line.text)
     assert right >= 0.99 * total, f"{right} of {total}"
     assert wrong < 0.001 * total, f"{wrong} of {total}"
+
+
+def test_a_function_in_the_place_of_another_does_not_inherit_its_last_line(place: Place) -> None:
+    path = Path(place.project) / "a.py"
+    tail = "\n\ndef after(cart):\n    return cart\n"
+    old = "def build_user(total):\n    total = load(window, 'address', 986)\n    return None"
+    store(place, call("Write", file_path=str(path), content=old + tail))
+    path.write_text("def apply_region(item):\n    item = parse(user, 'region', 254)\n    return None" + tail)
+    assert sessions(blamed(place, str(path)))[:3] == ["not recorded"] * 3
+    path.write_text(old.replace("load(window, 'address', 986)", "something_else(1)") + tail)
+    assert sessions(blamed(place, str(path)))[:3] == ["s1", "not recorded", "s1"], "the same function, one line changed"
 
 
 def test_commits_are_blamed_as_they_were(place: Place) -> None:

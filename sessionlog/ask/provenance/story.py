@@ -63,18 +63,18 @@ def _pieces(edit: Edit) -> list[tuple[list[str], list[str]]]:
 
 
 def _wrote(edit: Edit, text: str, keys: Keys) -> bool:
-    wanted = keys.tokens(text)
+    wanted = keys[text]
     for old, new in _pieces(edit):
-        if any(keys.tokens(line) == wanted for line in new):
-            return all(keys.tokens(line) != wanted for line in old)
+        if any(keys[line] == wanted for line in new):
+            return all(keys[line] != wanted for line in old)
     return False
 
 
 def _replaced(edit: Edit, text: str, keys: Keys) -> str | None:
     """The line that this one took the place of."""
-    wanted = keys.tokens(text)
+    wanted = keys[text]
     for old, new in _pieces(edit):
-        here, there = [keys.tokens(line) for line in old], [keys.tokens(line) for line in new]
+        here, there = keys.of(old), keys.of(new)
         if wanted not in there or len(old) + len(new) > 2000:
             continue
         for kind, i1, i2, j1, j2 in difflib.SequenceMatcher(None, here, there, autojunk=False).get_opcodes():

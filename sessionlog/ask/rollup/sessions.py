@@ -81,6 +81,15 @@ def count(sources: Iterable[Source], filters: Filters) -> int:
     return sum(source.connection.execute(query, values).fetchone()["number"] for source in sources)
 
 
+def clients(sources: Iterable[Source]) -> set[str]:
+    """The agents that there are sessions of."""
+    return {
+        row["client"]
+        for source in sources
+        for row in source.connection.execute("SELECT DISTINCT client FROM sessions").fetchall()
+    }
+
+
 def choices(sources: Iterable[Source]) -> dict[str, list[str]]:
     """Which branches, agents, models and tools there are to choose from."""
     found: dict[str, set[str]] = {"branch": set(), "client": set(), "model": set(), "tool": set()}

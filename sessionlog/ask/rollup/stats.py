@@ -83,17 +83,18 @@ USAGE = ("answers", "input_tokens", "output_tokens", "cache_read_tokens", "cache
 
 
 class Counted:
-    """The counts of these projects from a moment on; open while its block runs."""
+    """The counts of these projects, from a moment on and of one agent if asked; open while its block runs."""
 
-    def __init__(self, places: Iterable[Place], since: str = "") -> None:
+    def __init__(self, places: Iterable[Place], since: str = "", client: str | None = None) -> None:
         self.places = list(places)
         self.since = since
+        self.client = client
         self.connections: list[tuple[Place, sqlite3.Connection]] = []
 
     def __enter__(self) -> Counted:
         try:
             for place in self.places:
-                self.connections.append((place, rollup.connect(place, self.since)))
+                self.connections.append((place, rollup.connect(place, self.since, self.client)))
         except BaseException:
             self.__exit__(None, None, None)
             raise
@@ -107,7 +108,7 @@ class Counted:
 
     def only(self, place: Place) -> Counted:
         """Those of one project."""
-        one = Counted([place], self.since)
+        one = Counted([place], self.since, self.client)
         one.connections = [(own, connection) for own, connection in self.connections if own is place]
         return one
 

@@ -21,7 +21,7 @@ from contextlib import closing
 from typing import Any, NamedTuple
 
 from sessionlog.agents.claude_code.transcript_lines import EXCERPT
-from sessionlog.archive import read
+from sessionlog.archive import one_client, read
 from sessionlog.archive.place import Place
 from sessionlog.ask.search import find as search
 from sessionlog.ask.search.find import Filters, Hit
@@ -137,7 +137,7 @@ def main() -> None:
     events, messages = task["position"]
     is_plain = not task["regex"] and _SAME_IN_JSON.fullmatch(task["question"])
     place = read.place_at(task["db"])
-    with closing(read.connect(place)) as archive:
+    with closing(one_client.connect(place, filters.client)) as archive:
         is_hit = search.matcher(archive, pattern, filters)
         lines = Lines(archive)
         for row, is_message in _backwards(archive, events, messages, task["question"] if is_plain else ""):
