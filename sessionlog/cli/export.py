@@ -73,8 +73,8 @@ def command(
             click.echo(f"{plain.safe(file.path)}  ({told})", err=True)
     if form == "jsonl" and (count := export.not_carried(chosen)):
         click.secho(
-            f"Note: {plain.counted(count, 'transcript')} of these sessions are not in it; "
-            "`sessionlog restore SESSION --to DIR` writes them, `sessionlog import DIR` reads them.",
+            f"Note: JSONL leaves out {plain.counted(count, 'transcript')} of these sessions; "
+            "`sessionlog restore SESSION --to DIR` writes transcripts, `sessionlog import DIR` reads them.",
             fg="yellow",
             err=True,
         )

@@ -403,6 +403,20 @@ def test_what_waits_for_a_project_without_an_archive(place: projects.Place, home
     assert only("spool") == ("note", "1 event in ~/.local/state/sessionlog/other-123456.db.spool")
 
 
+def test_what_waits_in_the_temporary_folder_may_be_of_another_home(
+    place: projects.Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    spool.append(place, (1, "hook", None, None, STOP))
+    shared = Path(projects.fallback_folders()[-1])
+    shared.mkdir(0o700)
+    shutil.copy(f"{place.db}.spool", shared / f"{place.name}.db.spool")
+    shutil.move(f"{place.db}.spool", shared / "other-123456.db.spool")
+    own, other = sorted(told("spool"), key=lambda found: "another home" in found[1])
+    assert "may belong to another home directory" in other[1] and "other-123456" in other[1]
+    assert own[1].endswith(f"/{place.name}.db.spool")
+
+
 def test_what_cannot_come_home_stays_where_it_is(recorded: projects.Place) -> None:
     sql(recorded, "PRAGMA user_version = 99")
     spool.append(recorded, (1, "hook", None, None, STOP))

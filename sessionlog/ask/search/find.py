@@ -7,7 +7,7 @@ import itertools
 import re
 import sqlite3
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
@@ -84,11 +84,13 @@ def find(
     if not groups and question.strip():  # nothing but punctuation: no index knows it
         yield from scan(place, re.compile(re.escape(question.strip())), filters)
         return
-    with closing(read.connect(place)) as archive:
+    with ExitStack() as stack:
+        archive = stack.enter_context(closing(read.connect(place)))
+        indexed = place
         if not as_it_is:
-            index.catch_up(place, archive, progress)
+            indexed = stack.enter_context(index.brought_up_to_date(place, archive, progress))
         one_client.narrow(archive, filters.client)  # after the index has seen everything
-        index.attach(place, archive)
+        index.attach(indexed, archive)
         with limited(archive, seconds):
             find_rows = _best if best_first else _newest
             found = find_rows(archive, groups, filters, before)
@@ -320,5 +322,6 @@ def _line_around(text: str, start: int, end: int) -> str:
         begin = next((at + 1 for at in range(begin, start) if text[at].isspace()), begin)
     if stop < last:
         stop = next((at for at in range(stop, end, -1) if text[at].isspace()), stop)
-    piece = " ".join(text[begin:stop].split())
+    # Words may stand in two lines, such as the end of a command and the beginning of its description.
+    piece = " · ".join(filter(None, (" ".join(line.split()) for line in text[begin:stop].split("\n"))))
     return f"{'…' if begin > first else ''}{piece}{'…' if stop < last else ''}"

@@ -5,9 +5,12 @@ It is a file of its own beside the archive (see archive/sidecar.py).
 
 from __future__ import annotations
 
+import os
+import shutil
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager, suppress
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from sessionlog.agents.claude_code.tools import CALL_ENDS, CALL_START
@@ -64,6 +67,23 @@ def catch_up(place: Place, archive: sqlite3.Connection, progress: Progress | Non
             left = _waiting(index, newest)
             if progress:
                 progress(total - left, total)
+
+
+@contextmanager
+def brought_up_to_date(place: Place, archive: sqlite3.Connection, progress: Progress | None) -> Iterator[Place]:
+    """The place of an index that knows all of the archive; on a disk that cannot be written, of a temporary copy."""
+    try:
+        catch_up(place, archive, progress)
+    except (OSError, sqlite3.OperationalError):  # read-only or full
+        with TemporaryDirectory(prefix="sessionlog-search-") as folder:
+            there = Place(place.home, place.project, os.path.join(folder, os.path.basename(place.db)))
+            if not os.path.exists(f"{path_of(place)}-wal"):  # else the file alone may not be whole
+                with suppress(OSError):
+                    shutil.copyfile(path_of(place), path_of(there))
+            catch_up(there, archive, progress)
+            yield there
+    else:
+        yield place
 
 
 def can_be_asked(place: Place, archive: sqlite3.Connection) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from sessionlog.agents.claude_code.events import EVENTS
+from sessionlog.install import commands
 from sessionlog.install.validate import javascript_regex
 from sessionlog.install.validate.rulebook import SPECIFICATION, Problem, Rulebook, Site, is_list_of_strings, shown, step
 
@@ -102,12 +103,24 @@ def known_event(site: Site) -> Iterator[Problem]:
     if event is None:
         message = f"there is no event {shown(site.event)}, neither in the specification nor in the client"
         yield site.problem(message, _instead(site.event, list(EVENTS)), at_key=True)
-    elif not event.in_specification:
+    elif not event.in_specification and not _is_ours_alone(site):
         since = ".".join(map(str, event.since))
         message = f"{shown(site.event)} is known to the client since {since}, but not to the specification"
         skip = " skip it, and those before 2.1.101" if event.since > (2, 1, 101) else ""
         advice = f"Clients before {since}{skip} ignore the whole file for one unknown name."
         yield site.problem(message, advice, at_key=True, severity="warning")
+
+
+def _is_ours_alone(site: Site) -> bool:
+    """Whether only `install` wrote this event, which asked for the version of the client before it did."""
+    groups = site.node.value if isinstance(site.node.value, list) else []
+    handlers = [
+        handler
+        for group in groups
+        if isinstance(group, dict) and isinstance(group.get("hooks"), list)
+        for handler in group["hooks"]
+    ]
+    return bool(handlers) and all(isinstance(one, dict) and commands.is_ours(one.get("command")) for one in handlers)
 
 
 @RULES.rule(
