@@ -21,7 +21,7 @@ _PATHS = """
     SELECT tool_use_id, iif(tool_name = 'apply_patch', tool_input, coalesce(file_path, tool_input)) AS told FROM events
     WHERE session_id = :session_id AND +event IN ('PreToolUse', 'PostToolUse') AND +action IN ('edit', 'write')
     UNION ALL
-    SELECT tool_use_id, text FROM transcript_parts
+    SELECT tool_use_id, coalesce(file_path, text) FROM transcript_parts
     WHERE session_id = :session_id AND +kind = 'tool_use' AND +action IN ('edit', 'write')
 """
 
