@@ -128,7 +128,7 @@ def _print_sessions(rows: list[audit.Row], with_project: bool) -> None:
         (heading, list(group))
         for heading, group in itertools.groupby(rows, lambda row: (row["project"], row.get("session_id")))
     ]
-    shown = [[_told(column, row[column]) for column in columns] for _, group in groups for row in group[:SHOWN_ROWS]]
+    shown = [[_value(column, row[column]) for column in columns] for _, group in groups for row in group[:SHOWN_ROWS]]
     times = [column for column in columns if _is_time(column)]
     heading, rule, *lines = table.render(columns, shown, max(terminal.width(), 60) - 2, NARROWEST, times)
     remaining = iter(lines)
@@ -146,7 +146,7 @@ def _print_sessions(rows: list[audit.Row], with_project: bool) -> None:
             click.echo(f"  … and {len(group) - SHOWN_ROWS:,} more (--json and --csv list all)")
 
 
-def _told(column: str, value: Any) -> Any:
+def _value(column: str, value: Any) -> Any:
     if not _is_time(column) or not isinstance(value, str):
         return value
     # On a narrow terminal the year gives way to what happened.

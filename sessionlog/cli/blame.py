@@ -113,9 +113,9 @@ def _origin(line: Line) -> Any:
 def columns(line: Line, describe: Describer) -> tuple[str, str, str, str, str | None]:
     """Who wrote a line: the session or commit, the agent or author, the day, the prompt or summary, a colour."""
     if line.edit:
-        told = describe(line.edit)
-        who = plain.one_line(told.model.removeprefix("claude-") or told.client, WHO)
-        asked = plain.one_line(told.prompt.text if told.prompt else line.edit.name, ASKED)
+        described = describe(line.edit)
+        who = plain.one_line(described.model.removeprefix("claude-") or described.client, WHO)
+        asked = plain.one_line(described.prompt.text if described.prompt else line.edit.name, ASKED)
         name = plain.safe(line.edit.session_id)[:NAME]
         return name, who, plain.local_time(line.edit.at, "%Y-%m-%d"), asked, "magenta"
     if line.attested and line.commit:
@@ -142,13 +142,13 @@ def _porcelain(found: Blame, line: Line, describe: Describer) -> Iterator[str]:
     yield f"summary {plain.one_line(commit.summary if commit else found.target.path)}"
     yield f"source {line.source}"
     if line.edit:
-        told = describe(line.edit)
+        described = describe(line.edit)
         yield f"session {plain.safe(line.edit.session_id)}"
         yield f"event {line.edit.name}"
         yield f"event-time {line.edit.at}"
-        yield f"agent {plain.one_line(told.client)}"
-        yield f"model {plain.one_line(told.model)}"
-        if told.prompt:
-            yield f"prompt {told.prompt.name} {plain.one_line(told.prompt.text)}"
+        yield f"agent {plain.one_line(described.client)}"
+        yield f"model {plain.one_line(described.model)}"
+        if described.prompt:
+            yield f"prompt {described.prompt.name} {plain.one_line(described.prompt.text)}"
     yield f"filename {plain.safe(line.stored.path if line.stored else found.target.path)}"
     yield f"\t{plain.safe(line.text)}"

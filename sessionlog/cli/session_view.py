@@ -81,12 +81,12 @@ class View:
         mark = click.style(">", fg="red", bold=True) if marked else " "
         indent = "  " if entry.agent_id and entry.kind != "sub-agent" else ""
         styled = click.style(f"{plain.one_line(label, 11):<12}", fg=colour, bold=entry.kind == "prompt")
-        first, *rest = self._told(entry)
+        first, *rest = self._content(entry)
         yield f"{time}{mark} {indent}{styled}{first}"
         for line in rest:
             yield f"{MARGIN}{indent}{line}"
 
-    def _told(self, entry: Entry) -> list[str]:
+    def _content(self, entry: Entry) -> list[str]:
         if entry.call is not None and entry.kind == "tool":
             diff = calls.changes(entry.call)
             return [self._headline(entry.call, diff), *self._result(entry.call, diff)]
@@ -108,21 +108,21 @@ class View:
         return lines
 
     def _headline(self, call: Call, diff: list[str]) -> str:
-        told = [self._line(calls.argument(call))]
+        parts = [self._line(calls.argument(call))]
         if diff:
-            told[0] += f" {calls.counts(diff)}"
+            parts[0] += f" {calls.counts(diff)}"
         if call.outcome == "no result" and not call.asked:
-            told.append(click.style("no result: cancelled or cut off", fg="red"))
+            parts.append(click.style("no result: cancelled or cut off", fg="red"))
         elif call.outcome == "denied":
-            told.append(click.style("denied", fg="red", bold=True))
+            parts.append(click.style("denied", fg="red", bold=True))
         elif call.outcome == "failed":
             code = calls.exit_code(call)
-            told.append(click.style(f"exit {plain.one_line(code, 12)}" if code else "failed", fg="red", bold=True))
+            parts.append(click.style(f"exit {plain.one_line(code, 12)}" if code else "failed", fg="red", bold=True))
         if call.asked:
-            told.append(click.style(f"permission: {call.asked}", fg="green" if call.asked == "allowed" else "red"))
+            parts.append(click.style(f"permission: {call.asked}", fg="green" if call.asked == "allowed" else "red"))
         if call.duration_ms is not None:
-            told.append(click.style(plain.duration(call.duration_ms), dim=True))
-        line = "  ".join(filter(None, told))
+            parts.append(click.style(plain.duration(call.duration_ms), dim=True))
+        line = "  ".join(filter(None, parts))
         room = self._room(0) - display_width(click.unstyle(line)) - 2 if self.width else 80
         if (about := calls.purpose(call)) and room >= SHORTEST:
             line += click.style(f"  {plain.one_line(about, min(room, 80))}", dim=True)

@@ -116,9 +116,9 @@ def _collected(
                 return Found(hits, None, back_to)
             *lines, rest = (rest + data).split(b"\n")
             for line in lines:
-                told = json.loads(line)
-                position, back_to = tuple(told["position"]), told["at"] or back_to
-                if hit := told.get("hit"):
+                message = json.loads(line)
+                position, back_to = tuple(message["position"]), message["at"] or back_to
+                if hit := message.get("hit"):
                     marks = [(start, end) for start, end in hit["marks"]]
                     hits.append(Hit(place, hit["row"], hit["is_message"], hit["field"], hit["snippet"], marks))
                     if len(hits) >= limit:
@@ -143,9 +143,9 @@ def main() -> None:
         for row, is_message in _backwards(archive, events, messages, task["question"] if is_plain else ""):
             events, messages = (events, row["id"]) if is_message else (row["id"], messages)
             if len(row) == len(_MARKER):
-                _tell((events, messages), row["at"], None)
+                _report((events, messages), row["at"], None)
             elif _in_time(row, filters) and (hit := is_hit(place, row, is_message, lines)):
-                _tell((events, messages), row["at"], hit)
+                _report((events, messages), row["at"], hit)
 
 
 _MARKER = ("id", "at")
@@ -184,9 +184,9 @@ def _in_time(row: Row, filters: Filters) -> bool:
     return (filters.since or "") <= (row["at"] or "") < (filters.until or "~")
 
 
-def _tell(position: Position, at: str | None, hit: Hit | None) -> None:
-    told: dict[str, Any] = {"position": position, "at": at}
+def _report(position: Position, at: str | None, hit: Hit | None) -> None:
+    message: dict[str, Any] = {"position": position, "at": at}
     if hit:
         row = {name: hit.row[name] for name in SHOWN if name in hit.row}
-        told["hit"] = {**hit._asdict(), "place": None, "row": row}
-    print(json.dumps(told), flush=True)
+        message["hit"] = {**hit._asdict(), "place": None, "row": row}
+    print(json.dumps(message), flush=True)
