@@ -27,10 +27,16 @@ class FoundSession(NamedTuple):
     session: Row
 
 
+# Nothing is known of a session but that it ended: `claude plugin install` reports that.
+LONE_END = "events = 1 AND ended_at IS NOT NULL AND {messages} = 0"
+
+
 def sessions(connection: sqlite3.Connection, limit: int | None = None) -> Iterator[Row]:
-    """The sessions of an archive, newest first."""
+    """The sessions of an archive in which something happened, newest first."""
     return connection.execute(
-        "SELECT * FROM session_summary ORDER BY started_at DESC, session_id LIMIT ?", (-1 if limit is None else limit,)
+        f"SELECT * FROM session_summary WHERE NOT ({LONE_END.format(messages='messages')}) "
+        "ORDER BY started_at DESC, session_id LIMIT ?",
+        (-1 if limit is None else limit,),
     )
 
 
@@ -187,18 +193,6 @@ def events(connection: sqlite3.Connection, session_id: str) -> Iterator[Row]:
 def messages(connection: sqlite3.Connection, session_id: str) -> Iterator[Row]:
     """What the transcript of a session says, in the order of time."""
     return connection.execute("SELECT * FROM transcript_parts WHERE session_id = ? ORDER BY at, id", (session_id,))
-
-
-def events_around(connection: sqlite3.Connection, row: Row, count: int) -> list[Row]:
-    """The events just before and after one, of the same session, in order."""
-    near = []
-    for order, sign in (("DESC", "<"), ("ASC", ">")):
-        near += connection.execute(
-            f"SELECT * FROM events WHERE session_id = :session_id AND (at, id) {sign} (:at, :id) "
-            f"ORDER BY at {order}, id {order} LIMIT :count",
-            {"session_id": row["session_id"], "at": row["at"], "id": row["id"], "count": count},
-        ).fetchall()
-    return sorted([*near, row], key=lambda event: (event["at"], event["id"]))
 
 
 def as_json(row: Row) -> Row:

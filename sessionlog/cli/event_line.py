@@ -1,9 +1,8 @@
-"""A line for an event: what `tail` prints, and `search --context` around a hit."""
+"""A line for an event, as `tail` prints it."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from sessionlog.fastlib import parse_json
@@ -22,15 +21,6 @@ class EventLine(NamedTuple):
     indent: int = 0
 
 
-def lines(events: Iterable[Row]) -> Iterator[EventLine]:
-    """What happened, in order. A tool call that ended is one line, at its end."""
-    rows = list(events)
-    ended = {row["tool_use_id"] for row in rows if row["event"] in ("PostToolUse", "PostToolUseFailure")}
-    for row in rows:
-        if row["event"] != "PreToolUse" or row["tool_use_id"] not in ended:
-            yield line(row)
-
-
 def line(row: Row, live: bool = False) -> EventLine:
     """One event; of a call without an end one cannot tell, while it is `live`, how it will end."""
     indent = 1 if row["agent_id"] and row["event"] != "SubagentStart" else 0
@@ -45,6 +35,9 @@ def _describe(row: Row) -> tuple[str, str, str | None]:
     match row["event"]:
         case "UserPromptSubmit":
             return "prompt", one_line(row["prompt"] or ""), "blue"
+        case "UserPromptExpansion":
+            words = [str(extra[key]) for key in ("command_name", "command_args") if extra.get(key)]
+            return "command", one_line(f"/{' '.join(words)}" if words else row["prompt"] or ""), "blue"
         case "PostToolUse":
             return row["tool_name"] or "tool", f"{_argument(row)}{_took(row)}", None
         case "PostToolUseFailure":

@@ -11,7 +11,7 @@ from sessionlog.cli.main import example
 from sessionlog.maintain import merge
 from sessionlog.text import plain
 
-NOUNS = {"sessions": "session", "events": "event", "messages": "message", "transcripts": "transcript"}
+NOUNS = {"sessions": "session", "events": "event", "messages": "message", "transcripts": "transcript", "notes": "note"}
 
 
 @example("sessionlog merge laptop.db --dry-run", "sessionlog merge old/*.db --into ~/shop --yes")

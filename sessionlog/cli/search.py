@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import os
 import re
-import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
@@ -16,7 +15,7 @@ from sessionlog.archive import lookup, notes, one_client, read, rebuild
 from sessionlog.archive.place import Place
 from sessionlog.ask.search import find as search
 from sessionlog.ask.search import labels
-from sessionlog.cli import event_line, terminal
+from sessionlog.cli import terminal
 from sessionlog.cli.common import (
     When,
     fail_if_none_option,
@@ -31,7 +30,9 @@ from sessionlog.cli.common import (
 from sessionlog.cli.completion import client_option, recorded_values, session_ids
 from sessionlog.cli.dialogue import progress_bar
 from sessionlog.cli.main import example
+from sessionlog.cli.session_view import View
 from sessionlog.errors import SessionlogError
+from sessionlog.session import load
 from sessionlog.text import plain
 
 
@@ -62,7 +63,7 @@ from sessionlog.text import plain
 @click.option("--substring", is_flag=True, help="Look for the exact characters, anywhere; slower.")
 @click.option("--regex", is_flag=True, help="Look for a regular expression; slower.")
 @limit_option("hits")
-@click.option("-C", "--context", type=click.IntRange(0), default=0, help="How many events to show around each hit.")
+@click.option("-C", "--context", type=click.IntRange(0), default=0, help="How many entries to show around each hit.")
 @fail_if_none_option
 @json_option
 def command(
@@ -180,17 +181,17 @@ def _print(hit: search.Hit, with_project: bool, client: str | None, context: int
         + project
         + click.style(f"  {plain.one_line(client, 16)}" if client else "", fg="magenta")
     )
-    if context and not hit.is_message:
-        with closing(read.connect(hit.place)) as archive:
-            _print_context(archive, hit, context)
+    if context:
+        _print_context(hit, context)
     terminal.print_line(f"    {_highlighted(hit)}")
 
 
-def _print_context(archive: sqlite3.Connection, hit: search.Hit, context: int) -> None:
-    near = lookup.events_around(archive, hit.row, context)
-    for line in event_line.lines(near):
-        when, kind = plain.local_time(line.at, "%H:%M:%S"), plain.one_line(line.kind, 11)
-        click.secho(f"      {when}  {kind:<12}{line.text}", dim=True)
+def _print_context(hit: search.Hit, context: int) -> None:
+    """The first line of each entry around the hit; the hit itself is marked, as in `show`."""
+    view = View()
+    with closing(read.connect(hit.place)) as archive:
+        for entry in load.around(archive, hit.row["session_id"], hit.name, hit.row["at"] or "", context):
+            terminal.print_line(f"    {next(view.entry(entry, hit.name in entry.names))}")
 
 
 def _highlighted(hit: search.Hit) -> str:

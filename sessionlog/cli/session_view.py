@@ -68,8 +68,8 @@ class View:
         state = click.style(", live", fg="green") if live.is_live(session) else ""
         yield f"  {started}, {overview.took}, in {plain.safe(overview.project)}{plain.safe(branch + agent)}{state}"
         yield f"  {overview.counts}"
-        for model in overview.models:
-            yield f"  {plain.one_line(model)}"
+        for fact in (*overview.models, *overview.links):
+            yield f"  {plain.one_line(fact)}"
         yield ""
 
     def entry(self, entry: Entry, marked: bool = False) -> Iterator[str]:

@@ -53,7 +53,7 @@ def cell(value: Any) -> str:
 
 def display_width(text: str) -> int:
     """How many columns of a terminal the text takes: Chinese, Japanese, Korean and emoji take two."""
-    if text.isascii():
+    if text.isascii() or text.replace("…", "").isascii():  # `cut` puts one at the end
         return len(text)
     from wcwidth import width  # 30 ms, which most tables need not pay
 

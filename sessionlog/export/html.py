@@ -70,7 +70,7 @@ def session(about: Overview, entries: Iterable[Entry], detail: str) -> Iterator[
         f"<b>{_text(about.counts)}</b>",
         f"{started} to {last} UTC, {about.took}",
         f"<code>{_text(about.project)}</code>{branch}{agent}",
-        *map(_text, about.models),
+        *map(_text, (*about.models, *about.links)),
         f"session <code>{_text(row['session_id'])}</code>",
     ]
     yield f'<section id="{_anchor(about)}">\n<h1>{_text(plain.one_line(about.title, 160))}</h1>\n'

@@ -353,6 +353,21 @@ def test_sessions_that_no_hook_saw_are_asked_by_their_transcript(home: Path) -> 
     assert len(ask(place, "subagents")) == 2 and ask(place, "failures") and ask(place, "prompts-per-day")
 
 
+@pytest.mark.parametrize("position", [100, 499, 501, 5000])
+def test_audits_see_whole_inputs_of_sessions_that_no_hook_saw(home: Path, position: int) -> None:
+    command = f"echo {'x' * (position - 5)}; sudo rm -rf /var/lib; echo done"
+    block = {"type": "tool_use", "id": "t", "name": "Bash", "input": {"description": "y" * 600, "command": command}}
+    result = {"type": "tool_result", "tool_use_id": "t", "content": "z" * 600}
+    made.transcript(
+        home,
+        made.line("go"),
+        made.line(type_="assistant", message={"role": "assistant", "content": [block]}),
+        made.line(message={"role": "user", "content": [result]}),
+    )
+    importer.run()
+    assert [row["command"] for row in ask(made.shop(), "dangerous-commands")] == [command]
+
+
 def reading_rows(place: projects.Place, query: str) -> list[dict[str, Any]]:
     with closing(read.connect(place)) as connection:
         return connection.execute(query).fetchall()

@@ -10,6 +10,7 @@ import sqlite3
 from typing import Any
 
 from sessionlog.archive import one_client
+from sessionlog.archive.lookup import LONE_END
 
 # All offsets of time zones are multiples of a quarter of an hour: sums over these are right on everybody's clock.
 QUARTER = 900
@@ -216,7 +217,7 @@ _SPREAD = (
     "DROP TABLE temp.happened",
 )
 
-# Every session as the archive has it now.
+# Every session in which something happened, as the archive has it now.
 _NOW = f"""
 CREATE TEMP TABLE now AS
 SELECT
@@ -230,6 +231,7 @@ SELECT
     coalesce(facts.messages, 0) AS messages, client
 FROM archive.sessions AS sessions
 LEFT JOIN archive.session_facts AS facts ON facts.session_id = sessions.session_id
+WHERE NOT ({LONE_END.format(messages="coalesce(facts.messages, 0)")})
 """
 _DIFFERENT = f"""
 CREATE TEMP TABLE different AS

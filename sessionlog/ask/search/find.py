@@ -322,5 +322,6 @@ def _line_around(text: str, start: int, end: int) -> str:
         begin = next((at + 1 for at in range(begin, start) if text[at].isspace()), begin)
     if stop < last:
         stop = next((at for at in range(stop, end, -1) if text[at].isspace()), stop)
-    piece = " ".join(text[begin:stop].split())
+    # Words may stand in two lines, such as the end of a command and the beginning of its description.
+    piece = " · ".join(filter(None, (" ".join(line.split()) for line in text[begin:stop].split("\n"))))
     return f"{'…' if begin > first else ''}{piece}{'…' if stop < last else ''}"
