@@ -15,7 +15,7 @@ from sessionlog.export import jsonl_import
 from sessionlog.text import plain
 from sessionlog.transcripts import importer
 
-# Trouble with single lines fills no screen: --json tells of all.
+# Skipped lines that are printed; --json lists all.
 SHOWN_SKIPS = 20
 
 

@@ -29,7 +29,7 @@ from sessionlog.supervisor import builtin
 )
 @click.option("--claude", is_flag=True, help="Let Claude review, in a fork of the session, instead of rules.")
 @click.option("--model", metavar="NAME", help="Which model, with --claude.")
-@click.option("--brief", is_flag=True, help="Print what a reviewer is given, and review nothing.")
+@click.option("--brief", is_flag=True, help="Print what a reviewer gets, and review nothing.")
 @project_options
 def command(
     session: str | None,

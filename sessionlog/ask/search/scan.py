@@ -1,7 +1,7 @@
-"""A look at everything that ends in time.
+"""Search by scanning everything, within a time limit.
 
-It runs in a process of its own: a regular expression may take forever on some text, and while it does, nothing else in
-its process moves.
+It runs in a process of its own: a regular expression may take very long on some text, and blocks its
+whole process meanwhile.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from sessionlog.transcripts.stored_lines import Lines
 
 Row = dict[str, Any]
 
-# After so many rows the process tells how far it is; twenty times as many where SQLite leaves most of them out.
+# The process reports its position after so many rows; after twenty times as many where SQLite filters most of them.
 STEP = 500
 # What a hit says of its row.
 SHOWN = (
@@ -51,7 +51,7 @@ _EVENT_TEXTS = (
     *("prompt", "message", "error", "last_assistant_message", "file_path", "old_string", "new_string"),
     *("content", "command", "description", "tool_input", "tool_response", "extra"),
 )
-# What stands in JSON as it stands in text.
+# Characters that JSON does not escape.
 _SAME_IN_JSON = re.compile(r"[ !#-.0-\[\]-~]+")
 
 # How many such processes there may be at once, however many pages ask for one.
@@ -130,7 +130,7 @@ def _collected(
 
 
 def main() -> None:
-    """Take the task, print hits and how far we are, a line each."""
+    """Read the task from stdin; print hits and positions, one JSON object per line."""
     task = json.load(sys.stdin)
     pattern = compiled(task["question"], task["regex"])
     filters = Filters(*task["filters"])

@@ -1,4 +1,4 @@
-"""The doctor's look at what was recorded, and at what waits to be."""
+"""Doctor checks: archives, events that wait in a spool, and what is not recorded."""
 
 from __future__ import annotations
 
