@@ -519,10 +519,10 @@ def _pair(rest: bytes) -> int:
 
 def _normal(text: bytes) -> bytes:
     for first, spellings in _SPELLINGS.items():
-        if first in text:
+        if text.find(first) >= 0:
             for spelling, sign in spellings:
                 text = text.replace(spelling, sign)
-    if b"\x1b[" in text or b"\\u001b[" in text:
+    if text.find(b"\x1b[") >= 0 or text.find(b"\\u001b[") >= 0:
         text = _without_colours(text)
     return text
 

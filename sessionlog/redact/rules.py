@@ -145,19 +145,19 @@ _RARE = (
 )
 _MARKS = frozenset((b"-paer", b"enrifiea an "))
 _ASIAN = (  # トークン, シークレ, 암호 and 토큰; 密, 令, ス and 비 are sought below
-    (b"\xe3", b"\xe3\x83\x88\xe3\x83\xbc\xe3\x82\xaf\xe3\x83\xb3"),
-    (b"\xe3", b"\xe3\x82\xb7\xe3\x83\xbc\xe3\x82\xaf\xe3\x83\xac"),
-    (b"\xec", b"\xec\x95\x94\xed\x98\xb8"),
-    (b"\xed", b"\xed\x86\xa0\xed\x81\xb0"),
+    (0xE3, b"\xe3\x83\x88\xe3\x83\xbc\xe3\x82\xaf\xe3\x83\xb3"),
+    (0xE3, b"\xe3\x82\xb7\xe3\x83\xbc\xe3\x82\xaf\xe3\x83\xac"),
+    (0xEC, b"\xec\x95\x94\xed\x98\xb8"),
+    (0xED, b"\xed\x86\xa0\xed\x81\xb0"),
 )
 # The first bytes of letters that English does not have, but for those of Chinese, Japanese and Korean.
-_LETTERS = (b"\xc3", b"\xc4", b"\xc5", b"\xce", b"\xd0", b"\xd7", b"\xd8", b"\xd9", b"\xe0", b"\xe1")
+_LETTERS = b"\xc3\xc4\xc5\xce\xd0\xd7\xd8\xd9\xe0\xe1"
 # A command stands at the beginning of its event, and so does the first escaped character of a client that escapes any:
 # a search in all of 200 KB would cost 0.2 ms. Up to 128 KB, all is searched, as transcripts are read in such pieces.
 _SMALL, _BEGINNING, _RARE_BEGINNING = 131072, 16384, 4096
 _SOUGHT = (
     # 密 令 ス 비; :\/ in JSON
-    (b"paa", b"pas pwd pw= psk :// :\\/ :\\\\ \xe5\xaf\x86 \xe4\xbb\xa4 \xe3\x82\xb9 \xeb\xb9\x84".split()),
+    (b"paa", frozenset(b"pas pwd pw= psk :// :\\/ :\\\\ \xe5\xaf\x86 \xe4\xbb\xa4 \xe3\x82\xb9 \xeb\xb9\x84".split())),
     (b"aearer", (b"secret", b"bearer")),
     (b"aen", (b"key", b"ken", b"sen", b"den")),  # the ends of token, senha, credential
     (b"aprh", (b"auth",)),
@@ -178,6 +178,7 @@ _IN_BARE = (b"!", b"#", b"$", b"%", b"*", b"+", b"-", b"/", b":", b"?", b"@", b"
 _SECRET_KEYS = (b"private ", b"api ", b"secret ", b"access ", b"aes ", b"signing ", b"ryption ")
 _CURLY = (b"\xe2\x80\x98", b"\xe2\x80\x99", b"\xe2\x80\x9c", b"\xe2\x80\x9d", b"\xc2\xab", b"\xc2\xbb")  # ‘ ’ “ ” « »
 _LINE_ENDS = (b"\\n", b"\\r")
+_AFTER_WORDS = (b"", b'"', b"'", b"(", b"\\")
 _EMPTY = (b"[]", b"{}", b"()")
 _WHOSE = frozenset((b"for", b"of", b"on", b"to"))  # the password for the test server is x
 _SAYS = frozenset(b"is lautet ist es est As AS as".split())  # also: Dim password As String = "x"
@@ -210,7 +211,7 @@ def _suspected(data: bytes) -> "list[Any]":
             from sessionlog.redact import token_forms
 
             found += token_forms.suspected(joined)
-        if mixed or b"$" in joined or b":5432:" in joined:
+        if mixed or 36 in joined or joined.find(b":5432:") >= 0:  # $
             from sessionlog.redact import nearby
 
             found += nearby.suspected(data, runs)
@@ -320,9 +321,9 @@ def sights(data: bytes) -> list[int]:
 def _is_part(data: bytes, at: int, word: bytes) -> bool:
     """Whether the word around it is one of those meant: token and not broken, password and not passive."""
     around = data[max(0, at - 7) : at + 5].lower()
-    if word == b"pas" and around[-1:] in b"ei" and data[at + 5 : at + 6].isalpha():  # but: mot de passe
+    if word == b"pas" and around[-1] in b"ei" and data[at + 5 : at + 6].isalpha():  # but: mot de passe
         return False
-    return any([whole in around for whole in _PARTS[word]])
+    return any([around.find(whole) >= 0 for whole in _PARTS[word]])
 
 
 def is_marker(data: bytes, start: int, end: int) -> bool:
@@ -335,10 +336,13 @@ def is_marker(data: bytes, start: int, end: int) -> bool:
 
 
 def _is_given_something(data: bytes, start: int, end: int) -> bool:
-    """Whether it is worth a look: by far the most names are not."""
+    """Whether it is worth a look: by far the most names are not.
+
+    Signs are sought as numbers: `b"x" in data` makes and drops an exception each time.
+    """
     first = data[start]
     if first == 58:  # a colon
-        return b"@" in data[end : end + 256].lstrip(b"\\/").partition(b"/")[0]
+        return 64 in data[end : end + 256].lstrip(b"\\/").partition(b"/")[0]  # @
     if first > 127 or data[end - 1] == 61 or data[end : end + 9].lower() == b"orization":  # pw=
         return True
     rest = data[end : end + 96]
@@ -348,21 +352,24 @@ def _is_given_something(data: bytes, start: int, end: int) -> bool:
         return True
     if len(tail) > 9 and tail.endswith(b"-stdin"):  # echo x | docker login --password-stdin
         return True
-    if not rest or rest[:1] in b"().,;":
-        if rest[:1] == b",":  # -define(PASSWORD, "x")
+    if not rest:
+        return False
+    sign = rest[0]
+    if sign in b"().,;":
+        if sign == 44:  # -define(PASSWORD, "x")
             return data[start:end].isupper() and has_digits(rest[:40])
-        return rest[:1] == b"(" and rest[1:3].strip(b"\\\"'") != rest[1:3] and first in b"aAdD" and b"," in rest
-    if rest[:1] in b"\r\n" or rest[:2] in _LINE_ENDS:
+        return sign == 40 and first in b"aAdD" and rest[1:3].strip(b"\\\"'") != rest[1:3] and 44 in rest
+    if sign in b"\r\n" or rest[:2] in _LINE_ENDS:
         follows = rest.lstrip(b"\\nr\n\r \t\"'-")
         return (
             follows[:5].lower() == b"value" or data[start - 6 : start] == b"kind: " or data[start - 2 : start] == b"ch"
         )
-    if rest[:1] == b"[" and b"] = " not in rest[:10]:  # an item of a list, and not: char password[64] = "x"
+    if sign == 91 and rest.find(b"] = ", 0, 10) < 0:  # an item of a list, and not: char password[64] = "x"
         return False
     signs, rest = rest, rest.lstrip(b"\\\"'`*]} \t")
     value = rest.lstrip(b"=:>?+|<-, \t")
     if len(value) == len(rest) and rest[:2] != b".=":  # nothing but blanks and quotes between the two
-        quoted = signs[:1] in b" \t" and signs[: len(signs) - len(rest)].strip() != b""
+        quoted = sign in b" \t" and signs[: len(signs) - len(rest)].strip() != b""
         word, _, after = value.partition(b" ")
         if word in _SAYS:
             word, _, after = after.partition(b" ")
@@ -371,9 +378,9 @@ def _is_given_something(data: bytes, start: int, end: int) -> bool:
             or has_digits(word)
             or after[:1] == b"="  # var token string = "x"
             or word.startswith(_CURLY)
-            or (word[:1] == b"{" and b"default" in value[:40])  # of Terraform
-            or (data[start - 1] in b"<:" and b">" in rest)  # <password type="x">
-            or (word in _WHOSE and b" is " in after[:40])
+            or (word[:1] == b"{" and value.find(b"default", 0, 40) > 0)  # of Terraform
+            or (data[start - 1] in b"<:" and 62 in rest)  # <password type="x">
+            or (word in _WHOSE and after.find(b" is ", 0, 40) >= 0)
         )
     if rest[:1] == b",":  # setProperty("token", "x")
         return has_digits(value[:40])
@@ -388,9 +395,13 @@ def _is_given_something(data: bytes, start: int, end: int) -> bool:
     if after[:1] == b"(":  # a call is not looked into, but for a text with digits in it
         inside = value[len(word) : len(word) + 40]
         return inside[:1] == b"(" and inside[1:3].strip(b"\\\"'") != inside[1:3] and has_digits(inside)
-    if value[len(word) : len(word) + 1] in b"\"'(\\" and value[len(word) : len(word) + 2] not in _LINE_ENDS:
+    if value[len(word) : len(word) + 1] in _AFTER_WORDS and value[len(word) : len(word) + 2] not in _LINE_ENDS:
         return True
-    if not word.translate(None, b"_.").isalpha() or (after[:1] == b"=" and after != b"==") or b" = " in value[:40]:
+    if (
+        not word.translate(None, b"_.").isalpha()
+        or (after[:1] == b"=" and after != b"==")
+        or value.find(b" = ", 0, 40) >= 0
+    ):
         return True
     if value[len(word) : len(word) + 1] in _IN_BARE:  # pat-na1-…, P@ssw0rd
         return True
