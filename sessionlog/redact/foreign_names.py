@@ -29,10 +29,13 @@ TABLE = sorted(
     ),
     key=lambda row: -len(row[1]),
 )
-_PARTS = {part for part, _, _, _ in TABLE}
+_BY_PART: "dict[bytes, list[tuple[str, str, int]]]" = {}
+for _part, _name, _kind, _offset in TABLE:
+    _BY_PART.setdefault(_part, []).append((_name, _kind, _offset))
+_SIZES = sorted({len(part) for part in _BY_PART}, reverse=True)
 # Latin, Greek, Cyrillic, Hebrew, Arabic, Devanagari and Thai, Vietnamese: by the first byte of a letter.
 _SOUGHT = {
-    lead: tuple({part for part in _PARTS if lead in part})
+    lead: tuple({part for part in _BY_PART if lead in part})
     for lead in (b"\xc3", b"\xc4", b"\xc5", b"\xce", b"\xd0", b"\xd7", b"\xd8", b"\xd9", b"\xe0", b"\xe1")
 }
 _SOUGHT[b"\xc5"] = (*_SOUGHT[b"\xc5"], b"ifre")
@@ -47,13 +50,13 @@ def places(data: bytes) -> list[int]:
             while at >= 0:
                 found.add(at)
                 at = data.find(part, at + 1)
-    return [at for at in found if name_at(data, at)]
+    return [*found]
 
 
 def name_at(data: bytes, at: int) -> "tuple[int, int, str, str] | None":
     """The longest name with its part here: where it begins and ends, the name, its kind."""
-    for part, name, kind, offset in TABLE:
-        if data.startswith(part, at):
+    for size in _SIZES:
+        for name, kind, offset in _BY_PART.get(data[at : at + size], ()):
             start = at - offset
             end = start + len(name.encode())
             if start >= 0 and data[start:end].decode("utf-8", "replace").lower() == name:
