@@ -29,7 +29,7 @@ def command(files: tuple[str, ...], into: str | None, dry_run: bool, yes: bool) 
     read.bring_up_to_date(place)
     for file in files:
         for spool in waiting_spools(Place(place.home, "", file))[:1]:
-            note(f"events wait in {spool} and are not merged; `sessionlog sessions` in that project brings them home.")
+            note(f"events wait in {spool} and are not merged; `sessionlog sessions` in that project stores them.")
     found = merge.preview(place, list(files))
     for file, summary in zip(files, found, strict=True):
         click.echo(f"{plain.safe(file)}: {_told(summary)}")
