@@ -28,7 +28,7 @@ def find(paths: "Iterable[str]" = ()) -> "Iterator[Source]":
     paths = list(paths)
     if paths:
         for path in paths:
-            # Whoever names a file means it, whatever it is called.
+            # A file that is named is meant, whatever its name.
             named = None if os.path.isdir(path) else named_file(os.path.realpath(path))
             yield from [named] if named else transcript_files.find([path], classify)
         return

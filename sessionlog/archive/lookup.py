@@ -92,7 +92,7 @@ def _newest(places: list[Place], wanted: str, number: int, client: str | None) -
     count = (
         f"nothing{whose} was recorded today"
         if wanted == "today"
-        else f"there is no {wanted}; recorded: {counted(len(found), 'session')}{whose}"
+        else f"there is no {wanted}: {counted(len(found), 'session')}{whose} recorded"
     )
     raise SessionlogError(f"{count}; `sessionlog sessions` lists them (--all: of all projects)")
 

@@ -105,7 +105,7 @@ def ask(connection: sqlite3.Connection, query: Audit, since: str = "") -> list[R
 
 
 def has_sessions(places: Iterable[Place], client: str | None = None) -> bool:
-    """Whether anything is recorded in one of these archives: where nothing is, no audit says that all is well."""
+    """Whether anything is recorded in one of these archives: an audit of nothing would look like an all-clear."""
     for place in places:
         with closing(one_client.connect(place, client)) as connection:
             if connection.execute("SELECT 1 FROM sessions LIMIT 1").fetchone():

@@ -1,4 +1,4 @@
-"""What happened to files: which were touched, what changed in one of them, which edit brought a line."""
+"""What happened to files: which were touched, what changed in one of them, which edits have a text."""
 
 from __future__ import annotations
 
@@ -180,10 +180,13 @@ def changes(connection: sqlite3.Connection, rows: list[Row]) -> Iterator[Change]
             yield Change(name, row["at"] or "", session_id, agent_id, call, prompt)
 
 
-def of_line(
+def edits_with(
     connection: sqlite3.Connection, text: str, *, path: str = "", limit: int = 20, seconds: float = 1.5
 ) -> tuple[list[tuple[str, Change]], bool]:
-    """The edits that added or removed these lines, newest first, and whether all were looked at.
+    """The edits that added or removed lines of this text, newest first, and whether all were looked at.
+
+    This is a search: it finds lines that are gone, in any file. Where a line that is in a file comes from is a question
+    for `provenance.blame`, which follows it through moves and rewrites.
 
     The index, which must be attached, knows the edits in which the words of the longest line occur.
     """

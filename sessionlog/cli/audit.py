@@ -23,6 +23,7 @@ SHOWN_ROWS = 20
 # Said by the headings, or of use to programs only.
 NOT_SHOWN = ("project", "session_id", "client", "agent_id", "tool_use_id")
 NARROWEST = 4
+WIDE = 120
 
 
 @example(
@@ -127,8 +128,9 @@ def _print_sessions(rows: list[audit.Row], with_project: bool) -> None:
         (heading, list(group))
         for heading, group in itertools.groupby(rows, lambda row: (row["project"], row.get("session_id")))
     ]
-    shown = [[_told(column, row[column]) for column in columns] for _, group in groups for row in group[:SHOWN_ROWS]]
-    heading, rule, *lines = table.render(columns, shown, max(terminal.width(), 60) - 2, NARROWEST)
+    shown = [[_value(column, row[column]) for column in columns] for _, group in groups for row in group[:SHOWN_ROWS]]
+    times = [column for column in columns if _is_time(column)]
+    heading, rule, *lines = table.render(columns, shown, max(terminal.width(), 60) - 2, NARROWEST, times)
     remaining = iter(lines)
     several = len({row.get("client") for row in rows}) > 1
     click.secho(f"  {heading}\n  {rule}", dim=True)
@@ -144,7 +146,12 @@ def _print_sessions(rows: list[audit.Row], with_project: bool) -> None:
             click.echo(f"  … and {len(group) - SHOWN_ROWS:,} more (--json and --csv list all)")
 
 
-def _told(column: str, value: Any) -> Any:
-    if (column == "at" or column.endswith("_at")) and isinstance(value, str):
-        return plain.local_time(value)
-    return value
+def _value(column: str, value: Any) -> Any:
+    if not _is_time(column) or not isinstance(value, str):
+        return value
+    # On a narrow terminal the year gives way to what happened.
+    return plain.local_time(value, *(["%m-%d %H:%M"] if terminal.width() < WIDE else []))
+
+
+def _is_time(column: str) -> bool:
+    return column == "at" or column.endswith("_at")

@@ -69,17 +69,17 @@ def _describe(row: Row) -> tuple[str, str, str | None]:
         case "SessionEnd":
             return "end", one_line(str(extra.get("reason", ""))), "cyan"
         case "SupervisorReview":
-            told = f"{extra.get('iteration')} of {extra.get('max_iterations')} begins, by {extra.get('reviewer')}"
-            return "review", one_line(told), "cyan"
+            text = f"{extra.get('iteration')} of {extra.get('max_iterations')} begins, by {extra.get('reviewer')}"
+            return "review", one_line(text), "cyan"
         case "SupervisorDecision":
             decided = str(extra.get("decision"))
-            told = f"{_DECIDED.get(decided, 'no verdict')}: {row['message'] or row['error'] or ''}"
-            return "review", one_line(told), "green" if decided == "allow" else "red"
+            text = f"{_DECIDED.get(decided, 'no verdict')}: {row['message'] or row['error'] or ''}"
+            return "review", one_line(text), "green" if decided == "allow" else "red"
         case "StopFailure":
             return "failure", one_line(row["error"] or ""), "red"
         case other:
-            told = row["message"] or row["file_path"] or json.dumps(extra, ensure_ascii=False)
-            return one_line(other, 24), one_line(told if told != "{}" else ""), "cyan"
+            text = row["message"] or row["file_path"] or json.dumps(extra, ensure_ascii=False)
+            return one_line(other, 24), one_line(text if text != "{}" else ""), "cyan"
 
 
 _DECIDED = {"allow": "allowed", "block": "not allowed"}

@@ -69,8 +69,8 @@ def command(
         stream.flush()
     else:
         for file in export.write(chosen, options, output):
-            told = f"{plain.counted(file.sessions, 'session')}, {file.bytes:,} bytes"
-            click.echo(f"{plain.safe(file.path)}  ({told})", err=True)
+            size = f"{plain.counted(file.sessions, 'session')}, {file.bytes:,} bytes"
+            click.echo(f"{plain.safe(file.path)}  ({size})", err=True)
     if form == "jsonl" and (count := export.not_carried(chosen)):
         click.secho(
             f"Note: JSONL leaves out {plain.counted(count, 'transcript')} of these sessions; "

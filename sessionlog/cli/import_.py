@@ -15,7 +15,7 @@ from sessionlog.export import jsonl_import
 from sessionlog.text import plain
 from sessionlog.transcripts import importer
 
-# Trouble with single lines fills no screen: --json tells of all.
+# Skipped lines that are printed; --json lists all.
 SHOWN_SKIPS = 20
 
 
@@ -59,7 +59,7 @@ def command(paths: tuple[str, ...], since: str | None, dry_run: bool, quiet: boo
         print_json(_as_json(summary))
         return
     if not quiet:
-        click.echo(_told(summary, dry_run))
+        click.echo(_summary(summary, dry_run))
     for skip in summary.skips[:SHOWN_SKIPS]:
         where = skip.path if skip.line is None else f"{skip.path}:{skip.line}"
         click.secho(f"  skipped {plain.safe(where)}: {plain.one_line(skip.reason)}", fg="yellow", err=True)
@@ -71,7 +71,7 @@ def command(paths: tuple[str, ...], since: str | None, dry_run: bool, quiet: boo
 FAST = 1_000_000
 
 
-def _told(summary: importer.Summary, dry_run: bool) -> str:
+def _summary(summary: importer.Summary, dry_run: bool) -> str:
     if not summary.files and not summary.unchanged:
         return "There are no transcripts here."
     if not summary.files:

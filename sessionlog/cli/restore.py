@@ -53,11 +53,11 @@ def command(
         print_json([file._asdict() for file in done])
     else:
         for file in done:
-            click.echo(_told(file))
+            click.echo(_line(file))
         if not differing and not unreadable and not dry_run and not to:
             folder, name = found.session["cwd"] or found.place.project, found.session["session_id"]
-            told = f"cd {shlex.quote(folder)} && claude --resume {shlex.quote(name)}"
-            click.echo(f"\nGo on with it:  {plain.safe(told)}")
+            command_line = f"cd {shlex.quote(folder)} && claude --resume {shlex.quote(name)}"
+            click.echo(f"\nGo on with it:  {plain.safe(command_line)}")
     if lacking := [file for file in done if file.lacks]:
         lines = plain.counted(sum(file.lacks for file in lacking), "line")
         note(f"Other archived versions have {lines} that this one has not; `--versions --to DIR` writes them all.")
@@ -73,7 +73,7 @@ def command(
         )
 
 
-def _told(file: Restored) -> str:
+def _line(file: Restored) -> str:
     redacted = f", with {plain.counted(file.replacements, 'secret')} redacted" if file.replacements else ""
     state = click.style(f"{file.state:<14}", fg=COLOURS.get(file.state))
     return f"{state}  {plain.safe(file.path)}  ({file.bytes:,} bytes{redacted})"

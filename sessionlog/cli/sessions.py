@@ -33,7 +33,7 @@ Row = dict[str, Any]
 # The order in which these are best looked at; numbers and times begin with the largest.
 ASCENDING = ("branch", "model", "title")
 # What the last column needs to say something.
-SHORTEST_TITLE = 12
+SHORTEST_TITLE = 24
 
 
 class Cost(click.ParamType):  # type: ignore[type-arg,unused-ignore]
@@ -124,7 +124,7 @@ def _print(rows: list[Row], projects: dict[str, Place], with_client: bool) -> No
     for name in ("cost", "took", "project", "client", "tools", "prompts"):
         if sum(widths.values()) + 2 * len(widths) + SHORTEST_TITLE > width:
             widths.pop(name, None)
-    room = max(width - sum(widths.values()) - 2 * len(widths), SHORTEST_TITLE)
+    room = max(width - sum(widths.values()) - 2 * len(widths), 12)
     for row, row_cells in zip(rows, cells, strict=True):
         parts = [
             click.style(table.pad(text, size, right=name in NUMBERS), fg=COLOURS.get(name)) if text else " " * size

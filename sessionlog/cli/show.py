@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import closing
 from typing import Any
 
 import click
 
 from sessionlog.archive import lookup, notes, read
+from sessionlog.cli import terminal
 from sessionlog.cli.browse import browse
 from sessionlog.cli.common import json_option, places, print_json_lists, project_options
 from sessionlog.cli.completion import client_option, session_ids
@@ -83,4 +85,8 @@ def command(
         else:
             entries = load.entries(connection, session_id, tools=only)
         annotations = notes.of_session(found.place, session_id)
-        page(View(full).session(about, entries, moment.name if moment else "", annotations))
+        page(
+            View(full, terminal.width() if sys.stdout.isatty() else None).session(
+                about, entries, moment.name if moment else "", annotations
+            )
+        )

@@ -118,7 +118,7 @@ def _print(by: str, rows: list[Row]) -> None:
     cells = [[_cell(column, row) for column in columns] for row in rows]
     headings = [HEADINGS.get(column, column) for column in columns]
     room = terminal.width() - sum(widths) - 2 * len(widths) - 2
-    label = min(label, max(NARROWEST_LABEL, room - 10))
+    label = min(label, max(NARROWEST_LABEL, room - SHORTEST))
     longest = min(BAR, room - label) if room - label >= SHORTEST else 0
     most = max(row[measure] for row in rows)
     heading = "  ".join(name.rjust(width) for name, width in zip(headings, widths, strict=True))

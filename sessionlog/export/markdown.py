@@ -99,23 +99,23 @@ def _tool(call: Call, where: str, detail: str) -> str:
     """A line that tells how it went; the diff open, the output folded, unless it failed."""
     failed = call.outcome != "ok"
     diff = calls.changes(call)
-    told = [where.replace("{}", "🔴" if failed else DOTS["tool"], 1)]
+    parts = [where.replace("{}", "🔴" if failed else DOTS["tool"], 1)]
     argument = calls.argument(call)
     changed = f" {calls.counts(diff)}" if diff else ""
     headline = f"**{inert_markdown.escaped(call.name)}** {inert_markdown.code(argument)}{changed}{_how(call)}"
     if detail == "brief":
-        return f"{told[0]} {headline}"
-    told = [f"{told[0]} {headline}"]
+        return f"{parts[0]} {headline}"
+    parts = [f"{parts[0]} {headline}"]
     if len(argument) > 160 or "\n" in argument:
-        told.append(_folded("all of it", _code(argument, detail, "sh" if argument.startswith("$ ") else "text")))
+        parts.append(_folded("all of it", _code(argument, detail, "sh" if argument.startswith("$ ") else "text")))
     if diff:
-        told.append(_code("\n".join(diff), detail, "diff"))
+        parts.append(_code("\n".join(diff), detail, "diff"))
     output = calls.output(call).strip("\n")
     if output and not calls.is_change(call):
         block = _code(output, detail)
         short = failed and len(output) < 2000
-        told.append(block if short else _folded(f"output, {plain.counted(output.count(chr(10)) + 1, 'line')}", block))
-    return "\n\n".join(told)
+        parts.append(block if short else _folded(f"output, {plain.counted(output.count(chr(10)) + 1, 'line')}", block))
+    return "\n\n".join(parts)
 
 
 def _how(call: Call) -> str:

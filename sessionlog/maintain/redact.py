@@ -44,7 +44,7 @@ class GivenRules(Rules):
         self.named += (*map(_detector_of_value, values), *map(_detector_of_pattern, patterns))
 
     def cleaned(self, text: str) -> str:
-        """A text of the archive without its secrets, be it JSON or not."""
+        """A text of the archive without its secrets, JSON or not."""
         data = text.encode("utf-8", "surrogateescape")
         if text[:1] in ("{", "[", '"'):
             return chunks.clean_line(data, self).decode("utf-8", "surrogateescape")
@@ -83,7 +83,7 @@ def preview(place: Place, rules: GivenRules) -> Replacements:
 
 
 def run(place: Place, rules: GivenRules) -> Replacements:
-    """Replace it. Killed in its midst, it leaves a sound archive, and the next run finishes the work."""
+    """Replace it. Killed half-way, it leaves a sound archive, and the next run finishes the work."""
     found = Replacements()
     sidecar.forget(place)
     with closing(_open(place)) as connection:

@@ -18,7 +18,7 @@ MOST_EDITS = 500
 
 # The unary plus keeps SQLite on the index of the session.
 _PATHS = """
-    SELECT tool_use_id, iif(tool_name = 'apply_patch', tool_input, coalesce(file_path, tool_input)) AS told FROM events
+    SELECT tool_use_id, iif(tool_name = 'apply_patch', tool_input, coalesce(file_path, tool_input)) AS named FROM events
     WHERE session_id = :session_id AND +event IN ('PreToolUse', 'PostToolUse') AND +action IN ('edit', 'write')
     UNION ALL
     SELECT tool_use_id, coalesce(file_path, text) FROM transcript_parts
@@ -45,9 +45,9 @@ def read(connection: sqlite3.Connection, session_id: str, outline: Outline) -> l
     """The files that a session changed, in the order of their first change."""
     paths: dict[str, list[str]] = {}
     for row in connection.execute(_PATHS, {"session_id": session_id}):
-        tool_use_id, told = row["tool_use_id"], row["told"]
-        if tool_use_id and told and not paths.get(tool_use_id):
-            paths[tool_use_id] = _paths(told) if told.startswith("{") else [told]
+        tool_use_id, named = row["tool_use_id"], row["named"]
+        if tool_use_id and named and not paths.get(tool_use_id):
+            paths[tool_use_id] = _paths(named) if named.startswith("{") else [named]
     found: dict[str, list[Item]] = {}
     for item in outline.items:
         for path in paths.get(item.tool_use_id or "", ()) if item.is_edit else ():

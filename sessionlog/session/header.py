@@ -95,6 +95,6 @@ ORDER BY before.session_id
 def _used(row: Row) -> str:
     cached = f" ({row['cache_read_tokens']:,} from the cache)" if row["cache_read_tokens"] else ""
     read = row["input_tokens"] + row["cache_read_tokens"] + row["cache_write_tokens"]
-    told = plain.cost(row["cost_usd"], row.get("unpriced_tokens"))
-    cost = f", {told}" if told else ""
+    price = plain.cost(row["cost_usd"], row.get("unpriced_tokens"))
+    cost = f", {price}" if price else ""
     return f"{row['model']}: {read:,} tokens in{cached}, {row['output_tokens']:,} out{cost}"

@@ -105,8 +105,8 @@ def _summary(connection: sqlite3.Connection, session_id: str, at: str) -> str:
         "ORDER BY at LIMIT 1",
         within,
     ).fetchone()
-    if row and (told := _object(row["extra"]).get("compact_summary")):
-        return str(told)
+    if row and (summary := _object(row["extra"]).get("compact_summary")):
+        return str(summary)
     row = connection.execute(
         "SELECT text FROM transcript_parts WHERE session_id = ? AND at >= ? AND at < ? AND +kind = 'compact_summary' "
         "ORDER BY at LIMIT 1",

@@ -34,7 +34,7 @@ class Lines:
             return None, None
         for block in blocks if isinstance(blocks, list) else ():
             if isinstance(block, dict) and tool_use_id in (block.get("id"), block.get("tool_use_id")):
-                # A line with several results has one structured result; whose it is cannot be told.
+                # A line with several results has one structured result; it does not say whose it is.
                 alone = len(blocks) == 1 and isinstance(entry.get("toolUseResult"), (dict, list))
                 return block, entry["toolUseResult"] if alone else None
         return None, None

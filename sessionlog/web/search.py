@@ -26,7 +26,7 @@ from sessionlog.web.archives import Archive
 from sessionlog.web.search_query import Asked
 
 SHOWN = 30
-# Whoever asks for a file or a branch may have many hits looked at for few that fit.
+# A search for a file or a branch may look at many hits for few that match.
 SECONDS = 2.0
 SCAN_SECONDS = 4.0
 TITLES = {"project": "Project", "role": "Who", "tool": "Tool", "event": "What", "branch": "Branch", "client": "Agent"}
@@ -203,7 +203,7 @@ async def catch_up(archive: Archive) -> background.Job[None]:
 
 
 def is_ready(archive: Archive, job: background.Job[None]) -> bool:
-    """Whether the index can be asked, be it behind."""
+    """Whether the index can be asked, even if it is behind."""
     if job.is_done:
         return job.future.exception() is None
     with closing(archives.connect(archive)) as connection:

@@ -18,7 +18,7 @@ from sessionlog.ask.provenance import open as provenance
 from sessionlog.ask.provenance.align import NEW, Keys, align
 from sessionlog.ask.provenance.blame import Blame
 from sessionlog.ask.provenance.recorded import Names
-from sessionlog.session import edits
+from sessionlog.session import edits, shell_edits
 from sessionlog.transcripts import importer
 from tests.helpers import authorship
 from tests.helpers import transcript_files as made
@@ -137,7 +137,7 @@ def test_edits_that_only_a_transcript_knows(home: Path) -> None:
     place = made.shop()
     with provenance.archive(place) as (connection, indexed):
         names = Names("/home/dev/shop", {"/home/dev/shop": "/home/dev/shop"}, {"a.py": "~"})
-        (found,) = recorded.find(connection, names, indexed=indexed)
+        (found,), _ = recorded.find(connection, names, indexed=indexed)
         told = describe.Describer(connection)(found)
     assert found.name.startswith("m") and found.change.replacements[0].new == "total = price * 2"
     assert told.model == "m" and told.prompt and told.prompt.text == "Double it"
@@ -195,6 +195,55 @@ def test_the_story_of_a_line(place: Place) -> None:
     assert [entry.call.outcome for entry in first.commands if entry.call] == ["failed"]
     assert first.answer and first.answer.text == "Rounded, but a test fails."
     assert second.described.prompt and second.described.prompt.text == "Fix the discount"
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("cat > a.py <<'EOF'\nx = '$y'\nEOF", [("/w/a.py", "x = '$y'\n", "")]),
+        ("mkdir -p /w && cat <<EOF >> a.py\nx = 1\nEOF\nls", [("/w/a.py", None, "x = 1")]),
+        ("tee -a a.py <<'END' > /dev/null\nx\nEOF\nEND", [("/w/a.py", None, "x\nEOF")]),
+        ("cat > a.py <<EOF\nx = $y\nEOF", []),  # a variable
+        ("cat > $F <<'EOF'\nx\nEOF", []),
+        ("cd b && cat > a.py <<'EOF'\nx\nEOF", []),  # where is b?
+        ("cd b && cat > /w/a.py <<'EOF'\nx\nEOF", [("/w/a.py", "x\n", "")]),
+        ("test -f b || cat > a.py <<'EOF'\nx\nEOF", []),  # a condition
+        ("python3 - <<'EOF'\ncat > a.py <<'END'\nx\nEND\nEOF", []),  # text within text
+        ("sed -i 's/old name/new name/g' a.py src/b.py", [("/w/a.py", "old name"), ("/w/src/b.py", "old name")]),
+        ("sed -i 's/a.*b/c/' a.py", []),
+        ("sed -i -E 's/f(x)/g(x)/' a.py", []),
+        ("sed 's/a/b/' a.py", []),
+        ("false || sed -i 's/a/b/' a.py", []),
+        ("sed -i 's/a/b/' a.py && echo 'unclosed", []),
+    ],
+)
+def test_only_what_a_command_says_for_sure_is_an_edit(command: str, expected: list[tuple[str, ...]]) -> None:
+    found = shell_edits.of_command(command, "/w")
+    assert [
+        (one.path, one.replacements[0].old) if one.replacements else (one.path, one.whole, one.added) for one in found
+    ] == expected
+
+
+def test_edits_by_bash_are_told_as_such(place: Place) -> None:
+    path = Path(place.project) / "a.py"
+    root = place.project
+    body = "def total(cart):\n    return sum(cart)\n"
+    store(
+        place,
+        event("UserPromptSubmit", prompt="Make a cart"),
+        bash(f"cat > a.py <<'EOF'\n{body}EOF") | {"cwd": root},
+        call("Edit", "s2", file_path=str(path), old_string="    return sum(cart)", new_string="    value = sum(cart)"),
+        bash("sed -i 's/value = sum/rounded_value = my_round/' a.py", "s3") | {"cwd": root},
+        bash("sed -i 's/nowhere in it/something else/' a.py", "s4") | {"cwd": root},
+        bash("./tools/fix.py > a.py", "s5") | {"cwd": root},
+    )
+    path.write_text("def total(cart):\n    rounded_value = my_round(cart)\n# by nobody knows whom\n")
+    with provenance.archive(place) as (connection, indexed):
+        found = blame.of_file(connection, target.locate(place, str(path)), indexed=indexed)
+        assert indexed and sessions(found) == ["s1", "s3", "not recorded"]
+        assert [line.edit.tool for line in found.lines[:2] if line.edit] == ["Bash", "Bash"]
+        told = story.of_line(connection, found, 3, describe.Describer(connection))
+    assert [ran.session_id for ran in told.suspects] == ["s5"] and not told.chapters, "said, not guessed"
 
 
 @pytest.mark.parametrize(

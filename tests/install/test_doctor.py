@@ -387,7 +387,7 @@ def test_what_waits_is_told_and_brought_home(recorded: projects.Place) -> None:
     spool.append(recorded, (1, "hook", None, None, {**STOP, "session_id": "late"}))
     assert only("spool")[1].startswith("1 event in ~/.local/share/sessionlog/shop-")
     done = CliRunner().invoke(command, ["--fix"])
-    assert "✓ fixed        1 event came home into ~/.local/share/sessionlog/shop-" in done.output
+    assert "✓ fixed        1 event stored in ~/.local/share/sessionlog/shop-" in done.output
     assert [row["session_id"] for row in rows(recorded)] == ["s", "late"]
     assert "nothing to fix" in CliRunner().invoke(command, ["--fix"]).output
 

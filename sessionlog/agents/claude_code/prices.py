@@ -100,7 +100,7 @@ def register(connection: "sqlite3.Connection", home: str) -> None:
 
 
 def apply(connection: "sqlite3.Connection", home: str) -> None:
-    """Compute all costs anew if the table is another than the last time."""
+    """Compute all costs again if the table has changed."""
     table = load(home)
     stamp = f"{table['date']} {crc32(encode_json(table).encode()):08x}"
     if connection.execute("SELECT prices FROM archive").fetchone()[0] != stamp:

@@ -12,7 +12,7 @@ from sessionlog.ask.provenance import target as targets
 from sessionlog.ask.provenance.align import NEW, Keys
 from sessionlog.ask.provenance.history import Commit, Stored, Version
 from sessionlog.ask.provenance.notes import Attested
-from sessionlog.ask.provenance.recorded import Edit
+from sessionlog.ask.provenance.recorded import Edit, Ran
 from sessionlog.ask.provenance.replay import OUTSIDE, Replay
 from sessionlog.ask.provenance.target import Target
 from sessionlog.system import files
@@ -51,6 +51,7 @@ class Blame(NamedTuple):
     target: Target
     lines: list[Line]
     edits: list[Edit]  # all that are recorded of this file, oldest first
+    commands: list[Ran]  # that may have changed the file besides
 
 
 class Known(NamedTuple):
@@ -68,13 +69,15 @@ def of_file(connection: sqlite3.Connection, target: Target, *, indexed: bool) ->
         lines.pop()
     keys = Keys()
     known = _known(target, lines, keys)
-    edits = recorded.find(connection, targets.names(connection, target, known.path, known.versions), indexed=indexed)
+    edits, commands = recorded.find(
+        connection, targets.names(connection, target, known.path, known.versions), indexed=indexed
+    )
     origins = _replayed(connection, target, lines, edits, known, keys)
     found = [
         Line(number, line, edits[origin] if origin != OUTSIDE else None, at)
         for number, (line, origin, at) in enumerate(zip(lines, origins, known.lines, strict=True), 1)
     ]
-    return Blame(target, _attested(target, found), edits)
+    return Blame(target, _attested(target, found), edits, commands)
 
 
 def _attested(target: Target, lines: list[Line]) -> list[Line]:

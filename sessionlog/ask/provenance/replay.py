@@ -224,6 +224,8 @@ class Replay:
             self._catch_up(edit)
             state = self.states.get(edit.root)
             places = state.places(replacement) if state else []
+        if not places and not edit.change.is_sure:
+            return
         if state is None or not places:
             state = self._with(state or State("", [OUTSIDE]), replacement.old.split("\n"))
             places = state.places(replacement)
@@ -295,12 +297,12 @@ class Replay:
 
 
 def _blocks(lines: list[str], keys: list[Tokens], among: Iterable[int]) -> Iterator[tuple[int, list[int]]]:
-    """The lines that say little, each with the others of its block and those that it is indented below."""
+    """The indented lines that say little, each with the others of its block and those that it is indented below."""
     for j in among:
-        if not 0 < align.letters(keys[j]) < align.TELLING:
+        least = own = align.depth(lines[j])
+        if not own or not 0 < align.letters(keys[j]) < align.TELLING:
             continue
         found = []
-        least = own = align.depth(lines[j])
         for k in range(j - 1, max(j - 1 - _CONTEXT, -1), -1):
             deep = align.depth(lines[k])
             if align.letters(keys[k]) and (deep < least or least == own):

@@ -1,7 +1,7 @@
 """How the digest counts: what hooks saw from events, the rest from transcripts, each thing once.
 
-In the SQL here, `main` is the digest, `archive` the archive it is made from. Rows of a count are only added: whoever
-asks adds them up.
+In the SQL here, `main` is the digest, `archive` the archive it is made from. Rows are only added; queries
+add them up.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sessionlog.archive.lookup import LONE_END
 # All offsets of time zones are multiples of a quarter of an hour: sums over these are right on everybody's clock.
 QUARTER = 900
 
-# The durations (ms) at which a call counts as slower: how long most calls of a tool take can be told without them all.
+# The durations (ms) at which a call counts as slower: enough to estimate the median without storing every call.
 STEPS = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 60_000, 120_000, 300_000, 600_000, 3_600_000)
 
 # What a list of sessions shows as the archive has it.

@@ -20,7 +20,7 @@ from sessionlog.errors import ArchiveUnavailable, SessionlogError
 
 KIND = sidecar.Sidecar(".digest", "DELETE", {5: build.SCHEMA}, "'', 0, 0, ''")
 
-# A clock that marks files may stand still for this long (ns): a file as young as that may change and keep its time.
+# Resolution of file times (ns): a file changed more recently may change again and keep its time.
 UNSURE = 100_000_000
 
 
@@ -42,7 +42,7 @@ def connect(place: Place, since: str = "", client: str | None = None) -> sqlite3
 
 
 def state(connection: sqlite3.Connection) -> tuple[Any, ...] | None:
-    """What all counts depend on: as long as it stays the same, so do they. None if that cannot be told."""
+    """What all counts depend on: as long as it stays the same, so do they. None if that is not known."""
     row = connection.execute("SELECT * FROM progress").fetchone()
     return tuple(row.values()) if row["stamp"] else None
 

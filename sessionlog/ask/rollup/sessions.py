@@ -118,7 +118,7 @@ def _rows(
     value = SORTS[order.by]
     sign, direction = ("<", "DESC") if order.descending else (">", "ASC")
     if place:
-        # Of two projects that share a session, the name says which one had its turn already.
+        # If two projects share a session, the name says which of them was listed already.
         equal = "=" if (source.name < place[2] if order.descending else source.name > place[2]) else ""
         condition += f" AND {value} {sign}= :value AND ({value} {sign} :value OR session_id {sign}{equal} :session_id)"
         values = {**values, "value": place[0], "session_id": place[1]}

@@ -271,7 +271,7 @@ def changed_paths(connection: sqlite3.Connection, text: str, limit: int) -> list
 
 
 def _quantile(steps: dict[int, int], share: float, slowest: int) -> float:
-    """At most how long (ms) this share of the calls takes, as told by how many there are between two steps."""
+    """At most how long (ms) this share of the calls takes, estimated from the counts between two steps."""
     wanted = share * sum(steps.values())
     for step, calls in sorted(steps.items()):
         if wanted <= calls:

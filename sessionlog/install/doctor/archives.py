@@ -1,4 +1,4 @@
-"""The doctor's look at what was recorded, and at what waits to be."""
+"""Doctor checks: archives, events that wait in a spool, and what is not recorded."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def recording() -> Iterator[Result]:
     now = times.archive_text(datetime.now().astimezone())
     if chosen.is_paused(now):
         until = max(end for begin, end in chosen.pauses if begin <= now < end)
-        text = f"nothing is recorded until {local_time(until)}"
+        text = "nothing is recorded" + (f" until {local_time(until)}" if until < "9999" else ": recording is paused")
         yield Result("choices", "note", text, "`sessionlog pause --off` records again.")
     if chosen.exclude:
         text = f"{counted(len(chosen.exclude), 'pattern')} excluded: {', '.join(map(one_line, chosen.exclude[:5]))}"

@@ -72,7 +72,7 @@ def recording(cwd: Path, client: Version | None) -> Iterator[Result]:
         for registration in found
         for handler in registration.handlers.get("Stop", [])
     }
-    if len(commands) > 1:  # a command that stands in two settings files is run once
+    if len(commands) > 1:  # a command that is in two settings files runs once
         text = f"each event is stored once, but {len(commands)} hooks run for it"
         yield Result("hooks", "note", text, "Keep one: `sessionlog uninstall` or `claude plugin disable sessionlog`.")
 

@@ -204,9 +204,7 @@ def boolean_once(site: Site) -> Iterator[Problem]:
         yield site.problem("`once` is neither true nor false", "Write true or false, without quotes.", "once")
 
 
-@RULES.rule(
-    "V-HK-15", "warning", "`async`, if given, is true or false, and stands on command handlers only.", "handler"
-)
+@RULES.rule("V-HK-15", "warning", "`async`, if given, is true or false, and is on command handlers only.", "handler")
 def boolean_async(site: Site) -> Iterator[Problem]:
     if not isinstance(site.fields.get("async", False), bool):
         yield site.problem("`async` is neither true nor false", "Write true or false, without quotes.", "async")
@@ -267,7 +265,7 @@ def known_fields(site: Site) -> Iterator[Problem]:
             yield site.problem(message, advice, name, at_key=True, source=SPECIFICATION)
 
 
-@RULES.rule("V-CC-05", "warning", "A `matcher` stands on events that have something to match.", "group")
+@RULES.rule("V-CC-05", "warning", "A `matcher` is on events that have something to match.", "group")
 def useful_matcher(site: Site) -> Iterator[Problem]:
     event, matcher = site.known_event, site.fields.get("matcher")
     if not event or not isinstance(matcher, str) or matcher in ("", "*"):
@@ -280,7 +278,7 @@ def useful_matcher(site: Site) -> Iterator[Problem]:
         yield site.problem(message, 'Match the tool, and put the rest into the handler as "if".', "matcher")
 
 
-@RULES.rule("V-CC-06", "warning", "`if` stands on tool events, `once` in the frontmatter of a skill.", "handler")
+@RULES.rule("V-CC-06", "warning", "`if` is on tool events, `once` in the frontmatter of a skill.", "handler")
 def fields_take_effect(site: Site) -> Iterator[Problem]:
     if "if" in site.fields and site.known_event and site.known_event.matches != "tool name":
         message = f"{site.event} is no tool event: a handler with `if` never runs there"
