@@ -22,7 +22,7 @@ WORDS = (
 
 KINDS = ("Edit", "Write", "Bash", "Bash", "Bash", "Failure", "Prompt")
 
-POOL = 2_000_000  # characters; all texts are pieces of them, as to make up each word anew takes minutes
+POOL = 2_000_000  # characters; all texts are pieces of them, because making up each word takes minutes
 TEMPLATES = 5000  # different events; those of an archive are copies of them with ids and times of their own
 
 

@@ -2,6 +2,7 @@
 
 python -m bench.hook            # 100,000 events in the archive, 2 KB, 200 KB and 5 MB events, a burst of 400
 python -m bench.hook --quick    # a tenth of it
+python -m bench.hook --instructions  # instead of times, instructions counted by valgrind: no noise
 """
 
 import argparse
@@ -22,6 +23,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bench import corpus
+from sessionlog.record import bundle
 
 ROOT = Path(__file__).resolve().parent.parent
 PYTHON = [sys.executable, "-I", "-S"]
@@ -167,10 +169,46 @@ def burst(found: dict[str, Logger], env: dict[str, str]) -> None:
         print(f"{name:24}{events / seconds:8.0f} events/s   stored {stored() - before} of {events}")
 
 
+def instructions(env: dict[str, str]) -> None:
+    """What a hook executes in user space, for Claude Code and another agent, with and without the bundle."""
+    hooks = ROOT / "hooks"
+    bundle.bring_up_to_date()
+    with tempfile.TemporaryDirectory() as name:
+        for folder in ("hooks", "sessionlog"):
+            shutil.copytree(ROOT / folder, Path(name) / folder, ignore=shutil.ignore_patterns("*.bundle"))
+        rows = {
+            "sessionlog": [*PYTHON, str(hooks / "post_tool_use.py")],
+            "without the bundle": [*PYTHON, f"{name}/hooks/post_tool_use.py"],
+            "codex": [*PYTHON, str(hooks / "agent_event.py"), "codex", "PostToolUse"],
+        }
+        floor = _count(BARE, b"", env)
+        print(f"{'bare interpreter':24}{floor / 1e6:12.2f} M")
+        for title, command in rows.items():
+            cells = []
+            for size in (2_000, 200_000):
+                rng = random.Random(7)
+                events = [as_json(corpus.payload("Edit", size, rng, title)) for _ in range(4)]
+                for data in events[:-1]:  # the first ones open the archive
+                    run(command, data, env)
+                count = _count(command, events[-1], env)
+                cells.append(f"{count / 1e6:12.2f} M {count / floor:6.3f} x")
+            print(f"{title:24}" + "".join(cells))
+
+
+def _count(command: list[str], data: bytes, env: dict[str, str]) -> int:
+    valgrind = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *command]
+    done = subprocess.run(valgrind, input=data, env=env, cwd=env["CLAUDE_PROJECT_DIR"], capture_output=True, check=True)
+    return int(done.stderr.rpartition(b"Collected : ")[2].split()[0])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else None)
     parser.add_argument("--quick", action="store_true", help="a tenth of the work")
-    quick = parser.parse_args().quick
+    parser.add_argument("--instructions", action="store_true", help="count instructions (valgrind)")
+    options = parser.parse_args()
+    quick = options.quick or options.instructions
+    if options.instructions and not shutil.which("valgrind"):
+        parser.error("--instructions needs valgrind")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         project = folder / "project"
@@ -186,6 +224,9 @@ def main() -> None:
             "SESSIONLOG_HOME": str(folder / "home"),
             "CLAUDE_PROJECT_DIR": str(project),
         }
+        if options.instructions:
+            instructions({**env, "SESSIONLOG_NO_FOLLOW": "1"})
+            return
         found = loggers(folder, place)
         latency(found, env, rounds=20 if quick else 200)
         burst(found, env)

@@ -131,7 +131,7 @@ class Work:
             turn += self.sessions
 
     def event(self, number: int, count: int, rng: random.Random) -> tuple[bytes, str]:
-        """A payload, and what it can be told by."""
+        """A payload, and how it is recognised."""
         session_id = self.ids[number]
         payload = corpus.payload(rng.choice(corpus.KINDS), min(int(rng.lognormvariate(7, 1)), 60_000), rng, session_id)
         payload["transcript_path"] = str(self.transcripts / f"{session_id}.jsonl")
@@ -297,7 +297,7 @@ def by_time(work: Work, step: float) -> tuple[list[list[Any]], dict[str, list[fl
     return rows, lines
 
 
-def told(work: Work, stored: Stored) -> str:
+def summary(work: Work, stored: Stored) -> str:
     """What it comes to, in sentences."""
     fired = len(work.fired)
     codes = Counter(each.code for each in work.fired)
@@ -366,7 +366,7 @@ def main() -> None:
                 f"{report.circumstances('load')}: {options.sessions} sessions, {options.minutes:g} minutes, "
                 f"{options.rate:g} events a second asked for, {options.events:,} there before.",
                 "![Milliseconds over time](load.svg)",
-                told(work, stored),
+                summary(work, stored),
                 f"A hook took {middle / floor:.2f} x of a bare interpreter started amid the same load (medians).",
                 report.table(head, rows),
             )

@@ -17,7 +17,7 @@ from sessionlog import __version__
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 BEGIN, END = "<!-- measured -->", "<!-- /measured -->"
 STARTED = time.monotonic()
-COLOURS = (  # told apart by most eyes
+COLOURS = (  # most eyes can distinguish them
     *("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#8c564b"),
     *("#7f7f7f", "#bcbd22", "#17becf", "#9467bd", "#e377c2", "#2ca02c", "#d62728"),
 )

@@ -70,7 +70,7 @@ def best(work: Callable[[], Run], repeats: int = 3) -> Run:
     return min(tries)
 
 
-def told(done: Run) -> str:
+def as_text(done: Run) -> str:
     if done.code is None:
         return f"> {milliseconds(done.seconds)}"
     return milliseconds(done.seconds) if done.code == 0 else f"failed ({done.code})"
@@ -86,7 +86,7 @@ def reading_costs(found: Archive, patience: float, keep_index: bool, rows: Rows,
 
     def command(row: str, *arguments: str) -> None:
         done = best(lambda: timed([*SESSIONLOG, *arguments], found.env, patience))
-        add(row, told(done), done.seconds * 1000 if done.code == 0 else None)
+        add(row, as_text(done), done.seconds * 1000 if done.code == 0 else None)
 
     size = found.size()
     add("database", f"{size / 1e6:,.0f} MB")
@@ -97,7 +97,7 @@ def reading_costs(found: Archive, patience: float, keep_index: bool, rows: Rows,
     else:
         sidecar.forget(found.place)
         first = timed([*SESSIONLOG, "search", WORD], found.env, 3600)
-        add("first search, which makes the index", told(first), first.seconds * 1000)
+        add("first search, which makes the index", as_text(first), first.seconds * 1000)
         add("its memory", f"{first.memory / 1e6:.0f} MB")
     add("search index", f"{Path(index.path_of(found.place)).stat().st_size / 1e6:,.0f} MB")
     command(f"`search {WORD}`", "search", WORD)
@@ -105,7 +105,7 @@ def reading_costs(found: Archive, patience: float, keep_index: bool, rows: Rows,
     command("`sessions`", "sessions")
     command("`show last`", "show", "last")
     counted = timed([*SESSIONLOG, "stats"], found.env, 3600)
-    add("first `stats` or page, which counts all", told(counted), counted.seconds * 1000)
+    add("first `stats` or page, which counts all", as_text(counted), counted.seconds * 1000)
     pages(found, add)
     rate = lines_a_second([*SESSIONLOG, "export"], found.env, 20)
     add("`export`, events a second", f"{rate:,.0f}")
@@ -142,7 +142,7 @@ def audits(found: Archive, patience: float, add: Callable[[str, str, float | Non
     hungriest = max(runs, key=lambda name: runs[name].memory)
     late = runs[slowest].code is None
     add("audit: the middle one", milliseconds(median), median * 1000)
-    add("audit: the slowest", f"{told(runs[slowest])} ({slowest})", None if late else runs[slowest].seconds * 1000)
+    add("audit: the slowest", f"{as_text(runs[slowest])} ({slowest})", None if late else runs[slowest].seconds * 1000)
     add("audit: the most memory", f"{runs[hungriest].memory / 1e6:,.0f} MB ({hungriest})", None)
 
 

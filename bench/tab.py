@@ -87,7 +87,7 @@ def measure(address: str, steps: int) -> Tab | None:
     return Tab(there, back, float(script), before, after)
 
 
-def told(tab: Tab | None, entries: int) -> str:
+def as_text(tab: Tab | None, entries: int) -> str:
     """A paragraph for the report."""
     if tab is None:
         return "There is no Chromium here: the tab was not measured."

@@ -209,7 +209,7 @@ def main() -> None:
             report.table(head, rows),
             f"{len(asked) - failed} of {len(asked)} pages keep their limit. The server took {memory / 1e6:.0f} MB.",
             _told(written),
-            tab.told(in_tab, LONG_EVENTS),
+            tab.as_text(in_tab, LONG_EVENTS),
         )
     )
     print(text)

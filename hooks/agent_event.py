@@ -1,18 +1,12 @@
 """Agents other than Claude Code run this, with their name and the event: recorded. Always exits with 0."""
 
-import sys
+from marshal import loads
+from sys import argv, implementation
 
-try:
-    here = __file__.replace("\\", "/").rsplit("/", 2)[0]
-    client, event = [*sys.argv[1:3], "", ""][:2]
-    for room in ("", "/record", "/redact", "/archive", "/agents", "/agents/" + client.replace("-", "_")):
-        name = "sessionlog" + room.replace("/", ".")
-        package = sys.modules[name] = type(sys)(name)  # packages as they are, without running their __init__
-        package.__path__ = [here + "/sessionlog" + room, here + room]  # in a checkout, or installed around this folder
-    sys.path.reverse()  # C modules first: the folder of the whole standard library need not be searched
-
-    from sessionlog.record.hook import main
-
-    main(event or None, "agent_event", client)
+arguments = argv[2] if len(argv) > 2 else None, "agent_event", argv[1] if len(argv) > 1 else ""
+here = __file__.rpartition("agent_event")[0]
+try:  # all modules in one file, see sessionlog/record/bundle.py
+    code, bundle = loads(open(f"{here}__pycache__/hook.{implementation.cache_tag}.bundle", "rb").read())
 except Exception:
-    sys.exit(0)
+    code = open(f"{here}imports.py", "rb").read()
+exec(code)

@@ -1,5 +1,5 @@
 # Runs any_event.py for a hook of the plugin: `/bin/sh record.sh EVENT`. What `sessionlog install` registers knows its
-# interpreter; a plugin has to find one, Python 3.10 or newer, anew for each event and in next to no time.
+# interpreter; a plugin has to find one, Python 3.10 or newer, for each event, and quickly.
 here=${0%/*}
 
 # A versioned name tells the version without starting anything, and is no shim of a version manager, which would cost

@@ -125,21 +125,25 @@ def with_descendants(pid: int) -> list[int]:
     return [pid]
 
 
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty home directory; nothing of the real one, or of a session around us, is seen."""
-    folder = tmp_path / "home"
-    folder.mkdir()
+def empty_home(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Path:
+    """An empty home directory below this folder; nothing of the real one, or of a session around us, is seen."""
+    home = folder / "home"
+    home.mkdir(exist_ok=True)
     for name in list(os.environ):
         if name.startswith(("SESSIONLOG_", "CLAUDE", "XDG_", "CCC_")):
             monkeypatch.delenv(name)
-    monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv(
         "SESSIONLOG_NO_FOLLOW", "1"
     )  # importers that outlive a test; tests/record/test_spawn_import.py asks for them
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(folder))
     monkeypatch.setenv("COLUMNS", "120")  # whatever terminal the tests were started in
-    return folder
+    return home
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    return empty_home(monkeypatch, tmp_path)
 
 
 @pytest.fixture(autouse=True)

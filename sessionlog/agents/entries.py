@@ -17,9 +17,14 @@ LONGEST_FIRST_LINE = 4 << 20
 
 
 class TranslatedReader(Reader):
-    """Reads lines of another agent. A subclass says in `entries` what a line is."""
+    """Reads lines of another agent. A subclass says in `entries` what a line is.
+
+    A file is read in parts. `CONTEXT` are marks of the lines that later ones depend on: they name the folder or the
+    model, or begin a call. `chunks.resume` lets the reader of a part see those before it.
+    """
 
     client = ""
+    CONTEXT: "tuple[bytes, ...]" = ()
 
     def __init__(self, session_id: str, agent_id: str | None) -> None:
         super().__init__(session_id, agent_id)
@@ -38,6 +43,13 @@ class TranslatedReader(Reader):
         self.types = types
         name = text(entry.get("type")) or "other"
         self.types[name] = self.types.get(name, 0) + 1
+
+    def resume(self, line: "Entry") -> None:
+        """Learn from a line of an earlier part, without taking it in again."""
+        facts = {name: dict(value) for name, value in self.facts.items()}
+        for _ in self.entries(line):
+            pass
+        self.facts = facts
 
     def entries(self, line: "Entry") -> "Iterator[Entry]":
         """The line as entries of Claude Code, none or several."""

@@ -28,7 +28,7 @@ def find(paths: "Iterable[str]" = ()) -> "Iterator[Source]":
     paths = list(paths)
     if paths:
         for path in paths:
-            # Whoever names a file means it, whatever it is called.
+            # A file that is named is meant, whatever its name.
             named = None if os.path.isdir(path) else named_file(os.path.realpath(path))
             yield from [named] if named else transcript_files.find([path], classify)
         return
@@ -108,13 +108,6 @@ def reader(client: str, session_id: str, agent_id: str | None) -> Reader:
         return Reader(session_id, agent_id)
     made: Reader = _of_agent(client).Reader(session_id, agent_id)
     return made
-
-
-def entries(client: str, line: "dict[str, Any]", session_id: str) -> "list[dict[str, Any]]":
-    """A line as Claude Code would have written it: one line of another agent may be several."""
-    if client == registry.CLAUDE_CODE:
-        return [line]
-    return list(_of_agent(client).Reader(session_id, None).entries(line))
 
 
 def _agents() -> "list[tuple[str, Any]]":

@@ -9,7 +9,7 @@ A table has names, as far as they differ from Claude Code's:
     LOCK_WAIT  {event: seconds}, where the agent waits for less than usual
 
 and, for what no table can say, `adjust(translation)`, which returns False for an event that is not to be recorded.
-This runs in the hook: the standard library's modules are dear here.
+This runs in the hook, where importing the standard library costs too much.
 """
 
 from sessionlog.archive.agent_event import WITHOUT_ID

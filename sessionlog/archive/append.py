@@ -172,7 +172,7 @@ def let_go(connection: "sqlite3.Connection", place: "Place") -> None:
 
 
 def unavailable(place: "Place", error: Exception) -> "ArchiveUnavailable":
-    """What an error of SQLite or the file system means for the event at hand."""
+    """What an error of SQLite or the file system means for the event."""
     from sessionlog.errors import ArchiveDamaged, ArchiveUnavailable
 
     if isinstance(error, ArchiveUnavailable):

@@ -10,12 +10,12 @@ from contextlib import closing
 from typing import Any, NamedTuple
 
 from sessionlog import times
-from sessionlog.archive import notes, read, rebuild
+from sessionlog.archive import notes, one_client, read, rebuild
 from sessionlog.archive import place as projects
 from sessionlog.archive.place import Place
 from sessionlog.archive.read import connect
 from sessionlog.errors import SessionlogError
-from sessionlog.text.plain import did_you_mean
+from sessionlog.text.plain import counted, did_you_mean
 
 Row = dict[str, Any]
 
@@ -27,23 +27,32 @@ class FoundSession(NamedTuple):
     session: Row
 
 
+# Nothing is known of a session but that it ended: `claude plugin install` reports that.
+LONE_END = "events = 1 AND ended_at IS NOT NULL AND {messages} = 0"
+
+
 def sessions(connection: sqlite3.Connection, limit: int | None = None) -> Iterator[Row]:
-    """The sessions of an archive, newest first."""
+    """The sessions of an archive in which something happened, newest first."""
     return connection.execute(
-        "SELECT * FROM session_summary ORDER BY started_at DESC, session_id LIMIT ?", (-1 if limit is None else limit,)
+        f"SELECT * FROM session_summary WHERE NOT ({LONE_END.format(messages='messages')}) "
+        "ORDER BY started_at DESC, session_id LIMIT ?",
+        (-1 if limit is None else limit,),
     )
 
 
-def find_session(places: list[Place], wanted: str) -> FoundSession:
-    """The session that a person means: by the start of its id, its title, `last`, `last~2` or `today`."""
+def find_session(places: list[Place], wanted: str, client: str | None = None) -> FoundSession:
+    """The session that a person means: by the start of its id, its title, `last`, `last~2` or `today`.
+
+    With a client, of that agent's sessions.
+    """
     existing = [place for place in places if os.path.exists(place.db) or projects.waiting_spools(place)]
     if not existing:
         raise read.nothing_recorded(places)
     if (match := _NEWEST.fullmatch(wanted)) or wanted == "today":
-        return _newest(existing, wanted, int(match[1] or 0) if match else 0)
+        return _newest(existing, wanted, int(match[1] or 0) if match else 0, client)
     candidates: list[FoundSession] = []
     for place in existing:
-        with closing(connect(place)) as connection:
+        with closing(one_client.connect(place, client)) as connection:
             # A range instead of LIKE: it uses the index, and `_` is only a letter.
             rows = connection.execute(
                 "SELECT * FROM session_summary WHERE session_id >= ? AND session_id < ?",
@@ -53,7 +62,7 @@ def find_session(places: list[Place], wanted: str) -> FoundSession:
     exact = [found for found in candidates if found.session["session_id"] == wanted]
     if len(exact or candidates) == 1:
         return (exact or candidates)[0]
-    titled = [] if candidates else _titled(existing, wanted) or _tagged(existing, wanted)
+    titled = [] if candidates else _titled(existing, wanted, client) or _tagged(existing, wanted, client)
     if titled:
         return max(titled, key=_started_at)
     if not candidates:
@@ -69,28 +78,29 @@ def find_session(places: list[Place], wanted: str) -> FoundSession:
 _NEWEST = re.compile(r"last(?:~(\d{1,6}))?")
 
 
-def _newest(places: list[Place], wanted: str, number: int) -> FoundSession:
+def _newest(places: list[Place], wanted: str, number: int, client: str | None) -> FoundSession:
     found: list[FoundSession] = []
     for place in places:
-        with closing(connect(place)) as connection:
+        with closing(one_client.connect(place, client)) as connection:
             found += [FoundSession(place, row) for row in sessions(connection, limit=number + 1)]
     found = sorted(found, key=_started_at, reverse=True)
     if wanted == "today":
         found = [one for one in found if str(one.session["last_at"]) >= times.parse("today")]
     if number < len(found):
         return found[number]
+    whose = f" of {client}" if client else ""
     count = (
-        "nothing was recorded today"
+        f"nothing{whose} was recorded today"
         if wanted == "today"
-        else f"there is no {wanted}: {len(found)} sessions are recorded"
+        else f"there is no {wanted}: {counted(len(found), 'session')}{whose} recorded"
     )
     raise SessionlogError(f"{count}; `sessionlog sessions` lists them (--all: of all projects)")
 
 
-def _titled(places: list[Place], wanted: str) -> list[FoundSession]:
+def _titled(places: list[Place], wanted: str, client: str | None) -> list[FoundSession]:
     found: list[FoundSession] = []
     for place in places:
-        with closing(connect(place)) as connection:
+        with closing(one_client.connect(place, client)) as connection:
             rows = connection.execute(
                 "SELECT * FROM session_summary WHERE lower(title) = lower(?)", (wanted,)
             ).fetchall()
@@ -98,11 +108,11 @@ def _titled(places: list[Place], wanted: str) -> list[FoundSession]:
     return found
 
 
-def _tagged(places: list[Place], wanted: str) -> list[FoundSession]:
+def _tagged(places: list[Place], wanted: str, client: str | None) -> list[FoundSession]:
     found: list[FoundSession] = []
     for place in places:
         ids = [one.session for one in notes.load(place).values() if wanted in one.tags and not one.moment]
-        with closing(connect(place)) as connection:
+        with closing(one_client.connect(place, client)) as connection:
             for session_id in ids:
                 query = "SELECT * FROM session_summary WHERE session_id = ?"
                 found += [FoundSession(place, row) for row in connection.execute(query, (session_id,))]
@@ -183,18 +193,6 @@ def events(connection: sqlite3.Connection, session_id: str) -> Iterator[Row]:
 def messages(connection: sqlite3.Connection, session_id: str) -> Iterator[Row]:
     """What the transcript of a session says, in the order of time."""
     return connection.execute("SELECT * FROM transcript_parts WHERE session_id = ? ORDER BY at, id", (session_id,))
-
-
-def events_around(connection: sqlite3.Connection, row: Row, count: int) -> list[Row]:
-    """The events just before and after one, of the same session, in order."""
-    near = []
-    for order, sign in (("DESC", "<"), ("ASC", ">")):
-        near += connection.execute(
-            f"SELECT * FROM events WHERE session_id = :session_id AND (at, id) {sign} (:at, :id) "
-            f"ORDER BY at {order}, id {order} LIMIT :count",
-            {"session_id": row["session_id"], "at": row["at"], "id": row["id"], "count": count},
-        ).fetchall()
-    return sorted([*near, row], key=lambda event: (event["at"], event["id"]))
 
 
 def as_json(row: Row) -> Row:

@@ -119,6 +119,31 @@ def change(
     return new
 
 
+def add(place: Place, others: Iterable[Annotation]) -> int:
+    """Put annotations of another archive to ours; returns how many changed something. Twice is once."""
+    changed = 0
+    with Lock(path_of(place) + ".lock", LOCK_WAIT):
+        known = load(place)
+        for other in others:
+            old = known.get(other.key)
+            new = _joined(old, other) if old else other
+            if new != old and (old or len(known) < MOST):
+                known[new.key] = new
+                changed += 1
+        if changed:
+            _write(place, known)
+    return changed
+
+
+def _joined(ours: Annotation, theirs: Annotation) -> Annotation:
+    note = ours.note
+    if theirs.note not in note:
+        both = f"{note}\n\n{theirs.note}".strip()
+        note = both if len(both) <= LONGEST_NOTE else note
+    new = ours._replace(pinned=ours.pinned or theirs.pinned, tags=tuple(sorted({*ours.tags, *theirs.tags})), note=note)
+    return new if new == ours else new._replace(at=max(ours.at, theirs.at))
+
+
 def rewrite(place: Place, cleaned: Callable[[str], str], write: bool = True) -> list[tuple[str, str]]:
     """Pass all texts through a function, for `redact`; returns what changes, before and after."""
     if not os.path.lexists(path_of(place)):

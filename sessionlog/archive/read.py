@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 from sessionlog import config
-from sessionlog.archive import append, files, pulled, readonly, spool, unreported, whose
+from sessionlog.archive import append, files, pulled, readonly, spool, transcript_counts, unreported, whose
 from sessionlog.archive import place as projects
 from sessionlog.archive.place import Place
 from sessionlog.errors import SessionlogError
@@ -109,7 +109,9 @@ def bring_up_to_date(place: Place) -> None:
         return
     try:
         with closing(append.open_for_writing(place)) as connection:
-            spool.bring_home(place, connection)
+            (newest,) = connection.execute("SELECT ifnull(max(id), 0) FROM events").fetchone()
+            if spool.bring_home(place, connection):  # an import may have counted them as seen by no hook
+                transcript_counts.update_since(connection, newest)
     except (sqlite3.Error, OSError, SessionlogError):
         pass  # `notices` tells that something waits
 

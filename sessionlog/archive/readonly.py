@@ -7,7 +7,7 @@ import sqlite3
 import sys
 from pathlib import Path
 
-# The file is opened read-only, the connection is told to write nothing, and whatever is not reading is refused when the
+# The file is opened read-only, the connection is set to write nothing, and whatever is not reading is refused when the
 # query is compiled: no ATTACH, no VACUUM INTO, no temporary table.
 READING = (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE)
 # Pragmas that change nothing; the full-text index uses the first by itself.

@@ -1,6 +1,6 @@
 """Sidecar files: built from an archive, safe to delete, rebuilt on demand. They are the search index and the rollup.
 
-A hook never waits for them and pays nothing for them. Whoever takes something out of the archive deletes them.
+A hook never waits for them and pays nothing for them. Code that removes something from the archive deletes them.
 """
 
 from __future__ import annotations

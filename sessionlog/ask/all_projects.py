@@ -96,6 +96,6 @@ def _copy(connection: sqlite3.Connection, places: list[Place], read: Columns) ->
 
 
 def _select(place: Place, names: list[str], source: str) -> str:
-    """The columns of one archive, its project before them: a view takes no parameters, hence the quotes."""
+    """The columns of one archive, with its project first. Values are quoted because a view takes no parameters."""
     project = "'" + place.project.replace("'", "''") + "' AS project"
     return f"SELECT {', '.join([project, *names])} FROM {source}"

@@ -22,7 +22,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sessionlog.archive import read
+from sessionlog.archive import one_client
 from sessionlog.archive.place import Place
 from sessionlog.archive.time_limit import TookTooLong, limited
 from sessionlog.errors import SessionlogError
@@ -104,29 +104,39 @@ def ask(connection: sqlite3.Connection, query: Audit, since: str = "") -> list[R
     return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
-def has_sessions(places: Iterable[Place]) -> bool:
-    """Whether anything is recorded in one of these archives: where nothing is, no audit says that all is well."""
+def has_sessions(places: Iterable[Place], client: str | None = None) -> bool:
+    """Whether anything is recorded in one of these archives: an audit of nothing would look like an all-clear."""
     for place in places:
-        with closing(read.connect(place)) as connection:
+        with closing(one_client.connect(place, client)) as connection:
             if connection.execute("SELECT 1 FROM sessions LIMIT 1").fetchone():
                 return True
     return False
 
 
-def ask_all(places: Iterable[Place], query: Audit, since: str = "", seconds: float | None = None) -> list[Row]:
-    """The rows of all these archives, each with its project; TookTooLong after so many seconds for one of them."""
+def ask_all(
+    places: Iterable[Place], query: Audit, since: str = "", seconds: float | None = None, client: str | None = None
+) -> list[Row]:
+    """The rows of all these archives, each with its project, and the agent if it is about a session.
+
+    TookTooLong after so many seconds for one archive.
+    """
     rows: list[Row] = []
     for place in places:
-        with closing(read.connect(place)) as connection, limited(connection, seconds):
-            rows += [{"project": place.project, **row} for row in ask(connection, query, since)]
+        with closing(one_client.connect(place, client)) as connection, limited(connection, seconds):
+            clients = one_client.by_session(connection)
+            for row in ask(connection, query, since):
+                whose = {"client": clients.get(row["session_id"])} if "session_id" in row else {}
+                rows.append({"project": place.project, **row, **whose})
     return rows
 
 
-def counts(places: Iterable[Place], since: str = "", patience: float = PATIENCE) -> dict[str, Count]:
+def counts(
+    places: Iterable[Place], since: str = "", patience: float = PATIENCE, client: str | None = None
+) -> dict[str, Count]:
     """How many rows each audit finds in all these archives, as far as that can be found out quickly."""
     found = dict.fromkeys(audits(), Count(0, True))
     for place in places:
-        with closing(read.connect(place)) as connection:
+        with closing(one_client.connect(place, client)) as connection:
             for name, query in audits().items():
                 more = _count(connection, query, since, patience)
                 found[name] = Count(found[name].rows + more.rows, found[name].is_all and more.is_all)

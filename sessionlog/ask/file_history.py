@@ -1,4 +1,4 @@
-"""What happened to files: which were touched, what changed in one of them, which edit brought a line."""
+"""What happened to files: which were touched, what changed in one of them, which edits have a text."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from sessionlog.agents.claude_code.tools import CALL_EVENTS, CALL_START
 from sessionlog.ask.search import query
+from sessionlog.fastlib import parse_json
 from sessionlog.session import call as calls
 from sessionlog.session.call import Call, call_of_events
 from sessionlog.session.outline import EDITING
@@ -22,6 +23,8 @@ Row = dict[str, Any]
 MOST_CHANGES = 5000
 # Of the calls that only transcripts know, which have no column for the file, the newest ones are looked at.
 MOST_MESSAGES = 2000
+# Of the patches of several files, whose rows name the first one only, the newest ones are looked at.
+MOST_PATCHES = 2000
 # Of the edits in which all words of a line occur.
 MOST_CANDIDATES = 1000
 
@@ -68,13 +71,20 @@ def touched(connection: sqlite3.Connection, wanted: str = "", *, often: bool = F
 
     Only the index on paths is gone through; rows are read for those that are shown.
     """
+    patches = _patches_by_path(connection)
     rows = connection.execute(
         "SELECT file_path, max(id) AS last_id FROM events "
         "WHERE file_path IS NOT NULL AND file_path LIKE :wanted ESCAPE '\\' "
         f"GROUP BY file_path ORDER BY {'count(*)' if often else 'last_id'} DESC LIMIT :limit",
         {"wanted": f"%{_literally(wanted)}%", "limit": limit},
     ).fetchall()
-    return [_file(connection, row["file_path"], row["last_id"]) for row in rows]
+    last_ids: dict[str, int] = {row["file_path"]: row["last_id"] for row in rows}
+    for path, own in patches.items():
+        if wanted.lower() in path.lower():
+            last_ids[path] = max(last_ids.get(path, 0), own[0]["id"])
+    found = [_file(connection, path, last_id, patches.get(path, [])) for path, last_id in last_ids.items()]
+    found.sort(key=lambda file: file.changes + file.reads if often else last_ids[file.path], reverse=True)
+    return found[:limit]
 
 
 def only_in_transcripts(connection: sqlite3.Connection, wanted: str = "") -> list[File]:
@@ -110,6 +120,7 @@ def history(connection: sqlite3.Connection, path: str, *, indexed: bool) -> list
         (path, MOST_CHANGES),
     ).fetchall()
     found = [{**row, "is_message": False} for row in _ended(rows)]
+    found += [{**row, "is_message": False} for row in _ended(_patches_by_path(connection).get(path, []))]
     if indexed and query.tokens(path):
         phrase = f"({query.quoted(path)})"
         found += [{**row, "is_message": True} for row in messages_on(connection, path)]
@@ -119,7 +130,28 @@ def history(connection: sqlite3.Connection, path: str, *, indexed: bool) -> list
             for row in _events(connection, notebooks)
             if calls.path_in(row["tool_input"]) == path
         ]
-    return sorted(found, key=lambda row: (row["at"] or "", row["id"]), reverse=True)
+    newest_first = sorted(found, key=lambda row: (row["at"] or "", row["id"]), reverse=True)
+    return [{**row, "path": path} for row in newest_first]
+
+
+def _patches_by_path(connection: sqlite3.Connection) -> dict[str, list[Row]]:
+    """The patches of several files, newest first, by the files that their rows do not name.
+
+    Only other agents have such patches: Claude Code's own sessions are not looked at.
+    """
+    rows = connection.execute(
+        "SELECT id, at, session_id, event, tool_use_id, outcome, file_path, tool_input FROM events WHERE session_id IN "
+        "(SELECT session_id FROM sessions WHERE client <> 'claude-code') "
+        f"AND +event IN {CALL_EVENTS} AND tool_name = 'apply_patch' ORDER BY id DESC LIMIT ?",
+        (MOST_PATCHES,),
+    ).fetchall()
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        file_path, inputs = row.pop("file_path"), parse_json(row.pop("tool_input") or "null")
+        for path in calls.paths_of_input(inputs):
+            if path != file_path:
+                found.setdefault(path, []).append(row)
+    return found
 
 
 def messages_on(connection: sqlite3.Connection, path: str) -> list[Row]:
@@ -128,7 +160,7 @@ def messages_on(connection: sqlite3.Connection, path: str) -> list[Row]:
         return []
     expression = f"{{path input}} : ({query.quoted(path)}) AND {_CHANGING} AND {_ONLY_CALLS}"
     lines = Lines(connection)
-    return [row for row in _messages(connection, expression, MOST_MESSAGES) if _path_of(row, lines) == path]
+    return [row for row in _messages(connection, expression, MOST_MESSAGES) if path in _paths_of(row, lines)]
 
 
 def changes(connection: sqlite3.Connection, rows: list[Row]) -> Iterator[Change]:
@@ -142,15 +174,19 @@ def changes(connection: sqlite3.Connection, rows: list[Row]) -> Iterator[Change]
         found = _whole(connection, lines, row)
         if found:
             call, agent_id, prompt_id = found
+            call = calls.on_file(call, row.get("path", ""))
             name = f"{'m' if row['is_message'] else 'e'}{row['id']}"
             prompt = leading(prompts[session_id], row["at"] or "", prompt_id)
             yield Change(name, row["at"] or "", session_id, agent_id, call, prompt)
 
 
-def of_line(
+def edits_with(
     connection: sqlite3.Connection, text: str, *, path: str = "", limit: int = 20, seconds: float = 1.5
 ) -> tuple[list[tuple[str, Change]], bool]:
-    """The edits that added or removed these lines, newest first, and whether all were looked at.
+    """The edits that added or removed lines of this text, newest first, and whether all were looked at.
+
+    This is a search: it finds lines that are gone, in any file. Where a line that is in a file comes from is a question
+    for `provenance.blame`, which follows it through moves and rewrites.
 
     The index, which must be attached, knows the edits in which the words of the longest line occur.
     """
@@ -167,9 +203,9 @@ def of_line(
     for change in changes(connection, rows):
         if time.monotonic() > deadline or len(found) >= limit:
             return found, False
-        if path and calls.path_of_input(change.call.input) != path:
+        if path and path not in calls.paths_of_input(change.call.input):
             continue
-        if what := _done_to(wanted, calls.changes(change.call)):
+        if what := _done_to(wanted, calls.changes(calls.on_file(change.call, path))):
             found.append((what, change))
     return found, len(rows) < MOST_CANDIDATES
 
@@ -183,14 +219,21 @@ def _done_to(wanted: list[str], diff: list[str]) -> str:
     return ""
 
 
-def _file(connection: sqlite3.Connection, path: str, last_id: int) -> File:
-    counts = connection.execute(
+def _file(connection: sqlite3.Connection, path: str, last_id: int, patches: list[Row]) -> File:
+    rows = connection.execute(
         f"SELECT count(*) FILTER (WHERE outcome = 'ok' AND action IN {EDITING}) AS changes, "
         "count(*) FILTER (WHERE outcome = 'ok' AND action = 'read') AS reads, "
-        "count(*) FILTER (WHERE outcome = 'failed') AS failures, count(DISTINCT session_id) AS sessions "
+        "count(*) FILTER (WHERE outcome = 'failed') AS failures, json_group_array(DISTINCT session_id) AS sessions "
         "FROM (SELECT event, action, outcome, session_id FROM events WHERE file_path = ? ORDER BY id DESC LIMIT ?)",
         (path, MOST_CHANGES),
     ).fetchone()
+    sessions = {*parse_json(rows.pop("sessions")), *(row["session_id"] for row in patches)}
+    counts = {
+        **rows,
+        "changes": rows["changes"] + sum(row["outcome"] == "ok" for row in patches),
+        "failures": rows["failures"] + sum(row["outcome"] == "failed" for row in patches),
+        "sessions": len(sessions),
+    }
     last = connection.execute("SELECT at, session_id FROM events WHERE id = ?", (last_id,)).fetchone()
     name = f"e{last_id}"
     return File(path=path, last_at=last["at"], last_session_id=last["session_id"], last_name=name, **counts)
@@ -267,12 +310,12 @@ def _events(connection: sqlite3.Connection, expression: str) -> list[Row]:
     return _ended(rows)
 
 
-def _path_of(row: Row, lines: Lines) -> str:
-    """The file of a call; it stands at the beginning of the input, nearly always."""
-    if path := calls.path_in(row["text"]):
-        return path
+def _paths_of(row: Row, lines: Lines) -> list[str]:
+    """The files of a call; one alone is at the beginning of the input, nearly always."""
+    if row["tool_name"] != "apply_patch" and (path := calls.path_in(row["text"])):
+        return [path]
     block, _ = lines.block(row["id"])
-    return calls.path_of_input((block or {}).get("input"))
+    return calls.paths_of_input((block or {}).get("input"))
 
 
 def _literally(text: str) -> str:

@@ -28,7 +28,7 @@ class Seen(NamedTuple):
 
 
 class Tail:
-    """Open archives, each with the last event that was told."""
+    """Open archives, each with the last event that was returned."""
 
     def __init__(self, find_places: Callable[[], list[Place]]) -> None:
         self._find_places = find_places

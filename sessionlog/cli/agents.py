@@ -17,7 +17,7 @@ CLIENTS = [CLAUDE_CODE, *other_agents.names()]
 
 
 def install(names: list[str], diff: bool, dry_run: bool, yes: bool) -> None:
-    """Register the hook with these agents; a file that is in the way of one keeps nobody from the others."""
+    """Register the hook with these agents; a settings file that cannot be changed does not stop the others."""
     problems = []
     for name in names:
         agent = other_agents.settings(name)

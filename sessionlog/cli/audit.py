@@ -12,17 +12,18 @@ from sessionlog.archive import read
 from sessionlog.ask import audit
 from sessionlog.cli import table, terminal
 from sessionlog.cli.common import places, project_options, since_option
-from sessionlog.cli.completion import audit_names
+from sessionlog.cli.completion import audit_names, client_option
 from sessionlog.cli.main import example
 from sessionlog.cli.rows import form_options, print_rows
+from sessionlog.errors import SessionlogError
 from sessionlog.text import plain
 
 # Of one session; --json and --csv list all.
 SHOWN_ROWS = 20
 # Said by the headings, or of use to programs only.
-NOT_SHOWN = ("project", "session_id", "agent_id", "tool_use_id")
+NOT_SHOWN = ("project", "session_id", "client", "agent_id", "tool_use_id")
 NARROWEST = 4
-UNCOUNTED = "takes long to count, ask for it by name"
+WIDE = 120
 
 
 @example(
@@ -34,7 +35,9 @@ UNCOUNTED = "takes long to count, ask for it by name"
 @click.command()
 @click.argument("name", required=False, shell_complete=audit_names)
 @since_option
+@client_option
 @project_options
+@click.option("--empty", "with_empty", is_flag=True, help="Without NAME, list also the audits that find nothing.")
 @form_options("json", "csv")
 @click.option(
     "--fail-if-any",
@@ -46,48 +49,67 @@ def command(
     ctx: click.Context,
     name: str | None,
     since: str | None,
+    client: str | None,
     project: str | None,
     everywhere: bool,
+    with_empty: bool,
     form: str | None,
     fail_if_any: bool,
 ) -> None:
-    """Run the audit NAME; without NAME, list the audits and how many rows each finds.
+    """Run the audit NAME; without NAME, list the audits that find something and how many rows each finds.
 
-    The same audits are canned queries in Datasette.
+    Audits in red are risks or trouble; the others count. The same audits are canned queries in Datasette.
     """
     query = audit.find(name) if name else None
     asked = places(project, everywhere)
     found = [place for place in asked if os.path.exists(place.db)]
-    if not audit.has_sessions(found):  # zeros would look like an all-clear
-        if not query:
-            _print_list(dict.fromkeys(audit.audits(), audit.Count(0, False)), form, "-")
-        raise read.nothing_recorded(asked)
+    if not audit.has_sessions(found, client):  # zeros would look like an all-clear
+        if form and not query:
+            _print_list(dict.fromkeys(audit.audits(), audit.Count(0, False)), form, with_empty)
+        raise _nothing_of(client) if client and audit.has_sessions(found) else read.nothing_recorded(asked)
     if query:
-        rows = audit.ask_all(found, query, since or "")
+        rows = audit.ask_all(found, query, since or "", client=client)
         _print_answer(rows, form, everywhere)
         findings = len(rows)
     else:
-        counts = audit.counts(found, since or "", *([float("inf")] if fail_if_any else []))
-        _print_list(counts, form)
+        patience = float("inf") if fail_if_any else audit.PATIENCE
+        counts = audit.counts(found, since or "", patience, client)
+        _print_list(counts, form, with_empty)
         findings = sum(counts[query.name].rows for query in audit.audits().values() if query.finding)
     if fail_if_any and findings:
         ctx.exit(1)
 
 
-def _print_list(counts: dict[str, audit.Count], form: str | None, unknown: str = UNCOUNTED) -> None:
-    queries = audit.audits().values()
-    listed = [
-        {**query._asdict(), "rows": count.rows if (count := counts[query.name]).is_all else None} for query in queries
-    ]
+def _nothing_of(client: str) -> SessionlogError:
+    return SessionlogError(f"no session of {client} is recorded here; `sessionlog stats --by client` lists the agents")
+
+
+def _print_list(counts: dict[str, audit.Count], form: str | None, with_empty: bool) -> None:
+    """For people, the audits that find something, under the names of their groups; for programs, all of them."""
+    queries = list(audit.audits().values())
     if form:
+        listed = [
+            {**query._asdict(), "rows": counts[query.name].rows if counts[query.name].is_all else None}
+            for query in queries
+        ]
         print_rows(list(listed[0]), [list(query.values()) for query in listed], form)
         return
-    for query in queries:
-        count = counts[query.name]
-        text = str(count) if count.rows or count.is_all else unknown
-        text = click.style(text, fg="red" if query.finding and count.rows else None)
-        click.echo(f"{click.style(query.name, fg='yellow')}  {query.title}: {text}")
-        click.echo(click.wrap_text(query.description, min(terminal.width(), 120), "    ", "    "))
+    empty = [query.name for query in queries if counts[query.name] == audit.Count(0, True)]
+    shown = [query for query in queries if with_empty or query.name not in empty]
+    widest = max((len(query.name) for query in shown), default=0)
+    for group, some in itertools.groupby(shown, lambda query: query.group):
+        click.secho(group, bold=True)
+        for query in some:
+            count = counts[query.name]
+            number = click.style(f"{count!s:>6}", fg="red" if query.finding and count.rows else None)
+            terminal.print_line(f"{number}  {click.style(query.name.ljust(widest), fg='yellow')}  {query.title}")
+    if any(not count.is_all and not count.rows for count in counts.values()):
+        click.secho("? takes long to count: ask for it by name.", dim=True)
+    if empty and not with_empty:
+        which = "it" if len(empty) == 1 else "them"
+        click.secho(f"{plain.counted(len(empty), 'audit')} found nothing (--empty lists {which}).", fg="green")
+    if len(empty) < len(queries):
+        click.secho("`sessionlog audit NAME` shows the rows.", dim=True)
 
 
 def _print_answer(rows: list[audit.Row], form: str | None, with_project: bool) -> None:
@@ -106,13 +128,16 @@ def _print_sessions(rows: list[audit.Row], with_project: bool) -> None:
         (heading, list(group))
         for heading, group in itertools.groupby(rows, lambda row: (row["project"], row.get("session_id")))
     ]
-    shown = [[_told(column, row[column]) for column in columns] for _, group in groups for row in group[:SHOWN_ROWS]]
-    heading, rule, *lines = table.render(columns, shown, max(terminal.width(), 60) - 2, NARROWEST)
+    shown = [[_value(column, row[column]) for column in columns] for _, group in groups for row in group[:SHOWN_ROWS]]
+    times = [column for column in columns if _is_time(column)]
+    heading, rule, *lines = table.render(columns, shown, max(terminal.width(), 60) - 2, NARROWEST, times)
     remaining = iter(lines)
+    several = len({row.get("client") for row in rows}) > 1
     click.secho(f"  {heading}\n  {rule}", dim=True)
     for (project, session_id), group in groups:
         title = [plain.safe(project)] if with_project else []
         title += [f"session {plain.safe(session_id)}"] if session_id else []
+        title += [plain.safe(group[0]["client"])] if several and group[0].get("client") else []
         if title:
             click.secho("  ".join(title), fg="yellow")
         for line in itertools.islice(remaining, min(len(group), SHOWN_ROWS)):
@@ -121,7 +146,12 @@ def _print_sessions(rows: list[audit.Row], with_project: bool) -> None:
             click.echo(f"  … and {len(group) - SHOWN_ROWS:,} more (--json and --csv list all)")
 
 
-def _told(column: str, value: Any) -> Any:
-    if (column == "at" or column.endswith("_at")) and isinstance(value, str):
-        return plain.local_time(value)
-    return value
+def _value(column: str, value: Any) -> Any:
+    if not _is_time(column) or not isinstance(value, str):
+        return value
+    # On a narrow terminal the year gives way to what happened.
+    return plain.local_time(value, *(["%m-%d %H:%M"] if terminal.width() < WIDE else []))
+
+
+def _is_time(column: str) -> bool:
+    return column == "at" or column.endswith("_at")

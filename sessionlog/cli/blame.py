@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from typing import Any
 
 import click
-from wcwidth import ljust
 
 from sessionlog.archive.place import Place
 from sessionlog.ask.provenance import blame, describe, target
 from sessionlog.ask.provenance import open as provenance
-from sessionlog.ask.provenance.blame import Blame, Line
+from sessionlog.ask.provenance.blame import NOT_RECORDED, Blame, Line
 from sessionlog.ask.provenance.describe import Describer
+from sessionlog.cli import table, terminal
 from sessionlog.cli.common import file_place, json_option, print_json_lists, project_option
 from sessionlog.cli.main import example
 from sessionlog.cli.terminal import page
@@ -21,9 +22,10 @@ from sessionlog.errors import SessionlogError
 from sessionlog.text import plain
 from sessionlog.times import moment
 
-NOT_RECORDED = "not recorded"
 # Widths of the columns: session or commit, who, what was asked.
 NAME, WHO, ASKED = 8, 18, 32
+# On a terminal, what was asked gives way to so many columns of code, down to this.
+CODE, SHORTEST = 44, 12
 
 
 @example(
@@ -85,18 +87,35 @@ def _head(found: Blame, place: Place) -> dict[str, Any]:
 
 def _listed(lines: list[Line], describe: Describer) -> Iterator[str]:
     digits = len(str(lines[-1].number)) if lines else 1
+    origins: dict[Any, tuple[str, str, str, str, str | None]] = {}  # many lines have the same one
     for line in lines:
-        name, who, at, asked, colour = columns(line, describe)
-        head = f"{name:{NAME}} {ljust(who, WHO)} {at:10} {ljust(asked, ASKED)}"
-        yield f"{click.style(head, fg=colour)} {line.number:>{digits}}) {plain.safe(line.text)}"
+        if (origin := _origin(line)) not in origins:
+            origins[origin] = columns(line, describe)
+    of_who, of_asked = WHO, ASKED
+    if sys.stdout.isatty() and origins:
+        of_who, of_asked = (
+            max(table.display_width(found[place] or "") for found in origins.values()) for place in (1, 3)
+        )
+        room = terminal.width() - NAME - of_who - 10 - digits - 6 - CODE
+        of_asked = min(of_asked, max(room, SHORTEST))
+    heads = {
+        origin: click.style(f"{name:{NAME}} {table.pad(who, of_who)} {at:10} {table.pad(asked, of_asked)}", fg=colour)
+        for origin, (name, who, at, asked, colour) in origins.items()
+    }
+    for line in lines:
+        yield f"{heads[_origin(line)]} {line.number:>{digits}}) {plain.safe(line.text)}"
+
+
+def _origin(line: Line) -> Any:
+    return line.edit.name if line.edit else (line.attested, line.commit)
 
 
 def columns(line: Line, describe: Describer) -> tuple[str, str, str, str, str | None]:
     """Who wrote a line: the session or commit, the agent or author, the day, the prompt or summary, a colour."""
     if line.edit:
-        told = describe(line.edit)
-        who = plain.one_line(told.model.removeprefix("claude-") or told.client, WHO)
-        asked = plain.one_line(told.prompt.text if told.prompt else line.edit.name, ASKED)
+        described = describe(line.edit)
+        who = plain.one_line(described.model.removeprefix("claude-") or described.client, WHO)
+        asked = plain.one_line(described.prompt.text if described.prompt else line.edit.name, ASKED)
         name = plain.safe(line.edit.session_id)[:NAME]
         return name, who, plain.local_time(line.edit.at, "%Y-%m-%d"), asked, "magenta"
     if line.attested and line.commit:
@@ -123,13 +142,13 @@ def _porcelain(found: Blame, line: Line, describe: Describer) -> Iterator[str]:
     yield f"summary {plain.one_line(commit.summary if commit else found.target.path)}"
     yield f"source {line.source}"
     if line.edit:
-        told = describe(line.edit)
+        described = describe(line.edit)
         yield f"session {plain.safe(line.edit.session_id)}"
         yield f"event {line.edit.name}"
         yield f"event-time {line.edit.at}"
-        yield f"agent {plain.one_line(told.client)}"
-        yield f"model {plain.one_line(told.model)}"
-        if told.prompt:
-            yield f"prompt {told.prompt.name} {plain.one_line(told.prompt.text)}"
+        yield f"agent {plain.one_line(described.client)}"
+        yield f"model {plain.one_line(described.model)}"
+        if described.prompt:
+            yield f"prompt {described.prompt.name} {plain.one_line(described.prompt.text)}"
     yield f"filename {plain.safe(line.stored.path if line.stored else found.target.path)}"
     yield f"\t{plain.safe(line.text)}"

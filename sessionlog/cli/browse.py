@@ -17,7 +17,7 @@ from sessionlog.cli.main import example
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), help="The port; 8417, or a free one, if none is given.")
 @click.option("--no-open", is_flag=True, help="Do not open the browser.")
-@click.option("--no-token", is_flag=True, help="Answer whoever asks on this machine, other users too.")
+@click.option("--no-token", is_flag=True, help="Let everybody on this machine see the pages, other users too.")
 def command(project: str | None, everywhere: bool, host: str, port: int | None, no_open: bool, no_token: bool) -> None:
     """Look at all that was recorded in the browser.
 

@@ -12,7 +12,7 @@ from sessionlog.archive import place as projects
 from sessionlog.ask.provenance import commit as commits
 from sessionlog.ask.provenance import notes
 from sessionlog.ask.provenance import open as provenance
-from sessionlog.ask.provenance.commit import Behind, Summary
+from sessionlog.ask.provenance.commit import Behind, Shares, Summary
 from sessionlog.ask.provenance.describe import Describer
 from sessionlog.cli.common import json_option, places, print_json, project_option
 from sessionlog.cli.main import example
@@ -51,7 +51,8 @@ PROMPTS = 5
 def command(revision: str, form: str, note: bool, agent_trace: str | None, project: str | None, as_json: bool) -> None:
     """Show the sessions and prompts behind a commit, or behind a range such as main..HEAD.
 
-    The lines that the commit brought are counted: those by agents, and those by people or not recorded.
+    The lines that the commit brought are counted: by agents, by people, unknown. A line that is not recorded is by
+    people if no session was at work in the day before the commit, else it is unknown: a command may have written it.
     Nothing is written unless you ask for --note or --agent-trace.
     """
     (place,) = places(project, False)
@@ -83,14 +84,13 @@ def _repository(folder: str) -> Repository:
 def _told(found: list[Behind], summary: Summary) -> Iterator[str]:
     for behind in found:
         commit = behind.commit
-        own = sum(line.edit is not None for line in behind.lines)
         head = click.style(commit.id[:10], fg="cyan")
         yield f"{head} {plain.one_line(commit.summary)}  {plain.one_line(commit.author, 40)}"
-        yield f"  {_share(own, len(behind.lines))}{_left_out(behind.left_out)}"
+        yield f"  {_shares(behind.shares)}{_left_out(behind.left_out)}"
         for name in behind.committed_by:
             yield f"  {name} ran git commit"
     yield ""
-    yield _share(summary.agents, summary.agents + summary.people)
+    yield _shares(summary.shares)
     for session_id, prompts in summary.sessions.items():
         one = summary.described[session_id]
         who = " · ".join(filter(None, (one.client, one.model)))
@@ -99,10 +99,11 @@ def _told(found: list[Behind], summary: Summary) -> Iterator[str]:
             yield f"    {lines:>5}  {plain.one_line(asked or '(no prompt recorded)', 100)}"
 
 
-def _share(own: int, total: int) -> str:
-    if not total:
+def _shares(shares: Shares) -> str:
+    if not shares.total:
         return "no lines"
-    return f"{plain.counted(total, 'line')}: {own} by agents, {total - own} by people or not recorded"
+    counted = plain.counted(shares.total, "line")
+    return f"{counted}: {shares.agents} by agents, {shares.people} by people, {shares.unknown} unknown"
 
 
 def _left_out(count: int) -> str:
@@ -111,7 +112,7 @@ def _left_out(count: int) -> str:
 
 def _markdown(found: list[Behind], summary: Summary) -> Iterator[str]:
     """Fit for the description of a pull request."""
-    yield f"**Where the lines come from.** {_share(summary.agents, summary.agents + summary.people)}."
+    yield f"**Where the lines come from.** {_shares(summary.shares)}."
     if not summary.sessions:
         return
     yield ""

@@ -1,4 +1,4 @@
-"""Options and small habits that the commands share."""
+"""Options and helpers that the commands share."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from sessionlog.text.plain import safe
 
 
 def project_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """--project and --all: whose archive is meant."""
+    """--project and --all: which archives to read."""
     command = click.option("--all", "everywhere", is_flag=True, help="All projects instead of this one.")(command)
     return project_option(command)
 
 
 project_option = click.option(
-    "--project", metavar="DIR", type=click.Path(), help="The project in DIR instead of the one we are in."
+    "--project", metavar="DIR", type=click.Path(), help="The project in DIR instead of the current one."
 )
 
 
@@ -64,7 +64,7 @@ def file_place(file: str, project: str | None) -> Place:
 
 
 def places(project: str | None, everywhere: bool) -> list[Place]:
-    """The archives that the options mean; what a person should know of them goes to stderr."""
+    """The archives that the options name; notices about them are printed to stderr."""
     if project and everywhere:
         raise click.UsageError("--project and --all exclude each other.")
     found = read.all_places() if everywhere else [read.place_of(project)]
@@ -103,7 +103,7 @@ def print_json_lists(head: dict[str, Any], **lists: Iterable[Any]) -> None:
 
 
 def to_json(value: Any, indent: int | None = None) -> str:
-    """JSON that a terminal shows and does not obey; \\u escapes where stdout cannot write a character."""
+    """JSON without control characters; \\u escapes where stdout cannot write a character."""
     text = json.dumps(value, ensure_ascii=not terminal.writes_unicode(), indent=indent)
     # JSON itself has escaped the control characters below the blank.
     text = _OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)

@@ -11,12 +11,13 @@ from itertools import islice
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
-from sessionlog.archive import describe, lookup, read
-from sessionlog.ask import audit
-from sessionlog.ask.rollup import sessions, stats
+from sessionlog.archive import read
 from sessionlog.cli.main import cli, example
 from sessionlog.errors import SessionlogError
 from sessionlog.text import plain
+from sessionlog.text.plain import did_you_mean
+
+# Every command imports this module. What only a Tab key or one option needs is imported there.
 
 OFFERED = 50  # more than that nobody reads, and a shell waits for each
 
@@ -52,17 +53,23 @@ def session_ids(ctx: click.Context, param: click.Parameter, incomplete: str) -> 
 
 def audit_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The audits."""
+    from sessionlog.ask import audit
+
     found = audit.audits().values()
     return [CompletionItem(one.name, help=one.title) for one in found if one.name.startswith(incomplete)]
 
 
 def table_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The tables and views of an archive."""
+    from sessionlog.archive import describe
+
     return [CompletionItem(name) for name in describe.tables() if name.startswith(incomplete)]
 
 
 def recorded_values(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The tools, branches, models or agents that occur in the archives."""
+    from sessionlog.ask.rollup import sessions, stats
+
     with suppress(OSError, sqlite3.Error, SessionlogError):
         found = read.all_places() if ctx.params.get("everywhere") else [read.place_of(ctx.params.get("project"))]
         with stats.Counted(found) as counted:
@@ -73,7 +80,36 @@ def recorded_values(ctx: click.Context, param: click.Parameter, incomplete: str)
     return []
 
 
+class Client(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """An agent: one that this version knows, or one that an archive names."""
+
+    name = "agent"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        from sessionlog.agents import registry
+        from sessionlog.archive import one_client
+
+        known = [registry.CLAUDE_CODE, *registry.others()]
+        if value not in known and value not in one_client.present(read.all_places()):
+            self.fail(
+                f"there is no agent {value!r}{did_you_mean(value, known)} There are: {', '.join(known)}.", param, ctx
+            )
+        return value
+
+
+# The filter of every command that lists or counts: one name, one meaning (see archive/one_client.py).
+client_option = click.option(
+    "--client",
+    metavar="AGENT",
+    type=Client(),
+    shell_complete=recorded_values,
+    help="Only sessions of this agent, such as claude-code or codex.",
+)
+
+
 def _beginning_with(incomplete: str, connection: sqlite3.Connection) -> Iterator[CompletionItem]:
+    from sessionlog.archive import lookup
+
     for row in lookup.sessions(connection):
         # What a shell would not take literally is never put on a command line.
         if row["session_id"].startswith(incomplete) and re.fullmatch(r"[\w.-]+", row["session_id"]):

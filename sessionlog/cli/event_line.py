@@ -1,9 +1,8 @@
-"""A line for an event: what `tail` prints, and `search --context` around a hit."""
+"""A line for an event, as `tail` prints it."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from sessionlog.fastlib import parse_json
@@ -22,15 +21,6 @@ class EventLine(NamedTuple):
     indent: int = 0
 
 
-def lines(events: Iterable[Row]) -> Iterator[EventLine]:
-    """What happened, in order. A tool call that ended is one line, at its end."""
-    rows = list(events)
-    ended = {row["tool_use_id"] for row in rows if row["event"] in ("PostToolUse", "PostToolUseFailure")}
-    for row in rows:
-        if row["event"] != "PreToolUse" or row["tool_use_id"] not in ended:
-            yield line(row)
-
-
 def line(row: Row, live: bool = False) -> EventLine:
     """One event; of a call without an end one cannot tell, while it is `live`, how it will end."""
     indent = 1 if row["agent_id"] and row["event"] != "SubagentStart" else 0
@@ -45,6 +35,9 @@ def _describe(row: Row) -> tuple[str, str, str | None]:
     match row["event"]:
         case "UserPromptSubmit":
             return "prompt", one_line(row["prompt"] or ""), "blue"
+        case "UserPromptExpansion":
+            words = [str(extra[key]) for key in ("command_name", "command_args") if extra.get(key)]
+            return "command", one_line(f"/{' '.join(words)}" if words else row["prompt"] or ""), "blue"
         case "PostToolUse":
             return row["tool_name"] or "tool", f"{_argument(row)}{_took(row)}", None
         case "PostToolUseFailure":
@@ -76,17 +69,17 @@ def _describe(row: Row) -> tuple[str, str, str | None]:
         case "SessionEnd":
             return "end", one_line(str(extra.get("reason", ""))), "cyan"
         case "SupervisorReview":
-            told = f"{extra.get('iteration')} of {extra.get('max_iterations')} begins, by {extra.get('reviewer')}"
-            return "review", one_line(told), "cyan"
+            text = f"{extra.get('iteration')} of {extra.get('max_iterations')} begins, by {extra.get('reviewer')}"
+            return "review", one_line(text), "cyan"
         case "SupervisorDecision":
             decided = str(extra.get("decision"))
-            told = f"{_DECIDED.get(decided, 'no verdict')}: {row['message'] or row['error'] or ''}"
-            return "review", one_line(told), "green" if decided == "allow" else "red"
+            text = f"{_DECIDED.get(decided, 'no verdict')}: {row['message'] or row['error'] or ''}"
+            return "review", one_line(text), "green" if decided == "allow" else "red"
         case "StopFailure":
             return "failure", one_line(row["error"] or ""), "red"
         case other:
-            told = row["message"] or row["file_path"] or json.dumps(extra, ensure_ascii=False)
-            return one_line(other, 24), one_line(told if told != "{}" else ""), "cyan"
+            text = row["message"] or row["file_path"] or json.dumps(extra, ensure_ascii=False)
+            return one_line(other, 24), one_line(text if text != "{}" else ""), "cyan"
 
 
 _DECIDED = {"allow": "allowed", "block": "not allowed"}

@@ -37,6 +37,9 @@ def command(patterns: tuple[str, ...], remove: bool) -> None:
         listed = config_json.change("record.exclude", lambda old: [text for text in old if text not in named])
     elif named:
         listed = config_json.change("record.exclude", lambda old: [*old, *(text for text in named if text not in old)])
+    if named:
+        what = "Recorded again" if remove else "Not recorded"
+        click.echo(f"{what} from now on: {', '.join(map(plain.one_line, named))}. Excluded in all:", err=True)
     for text in listed:
         click.echo(plain.safe(text))
     if not listed:

@@ -7,7 +7,7 @@ import sys
 import click
 
 from sessionlog.cli.common import places, project_options, since_option
-from sessionlog.cli.completion import session_ids
+from sessionlog.cli.completion import client_option, session_ids
 from sessionlog.cli.main import example
 from sessionlog.errors import SessionlogError
 from sessionlog.export import write as export
@@ -32,6 +32,7 @@ from sessionlog.text import plain
 )
 @click.option("-o", "--output", metavar="FILE|DIR", type=click.Path(), help="Write there; to DIR, a file a session.")
 @since_option
+@client_option
 @click.option(
     "--detail",
     type=click.Choice(export.DETAILS),
@@ -46,6 +47,7 @@ def command(
     form: str,
     output: str | None,
     since: str | None,
+    client: str | None,
     detail: str,
     redact: bool,
     project: str | None,
@@ -57,7 +59,7 @@ def command(
     says is shown and never obeyed, and the HTML is one file without scripts.
     """
     options = export.Options(form, detail, since or "", redact)
-    chosen = export.choose(places(project, everywhere), sessions, options.since)
+    chosen = export.choose(places(project, everywhere), sessions, options.since, client)
     if not chosen:
         raise SessionlogError("there is nothing to export; `sessionlog sessions` lists what was recorded")
     if output is None or output == "-":
@@ -67,12 +69,12 @@ def command(
         stream.flush()
     else:
         for file in export.write(chosen, options, output):
-            told = f"{plain.counted(file.sessions, 'session')}, {file.bytes:,} bytes"
-            click.echo(f"{plain.safe(file.path)}  ({told})", err=True)
+            size = f"{plain.counted(file.sessions, 'session')}, {file.bytes:,} bytes"
+            click.echo(f"{plain.safe(file.path)}  ({size})", err=True)
     if form == "jsonl" and (count := export.not_carried(chosen)):
         click.secho(
-            f"Note: {plain.counted(count, 'transcript')} of these sessions are not in it; "
-            "`sessionlog restore SESSION --to DIR` writes them, `sessionlog import DIR` reads them.",
+            f"Note: JSONL leaves out {plain.counted(count, 'transcript')} of these sessions; "
+            "`sessionlog restore SESSION --to DIR` writes transcripts, `sessionlog import DIR` reads them.",
             fg="yellow",
             err=True,
         )

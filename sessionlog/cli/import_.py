@@ -15,7 +15,7 @@ from sessionlog.export import jsonl_import
 from sessionlog.text import plain
 from sessionlog.transcripts import importer
 
-# Trouble with single lines fills no screen: --json tells of all.
+# Skipped lines that are printed; --json lists all.
 SHOWN_SKIPS = 20
 
 
@@ -59,7 +59,7 @@ def command(paths: tuple[str, ...], since: str | None, dry_run: bool, quiet: boo
         print_json(_as_json(summary))
         return
     if not quiet:
-        click.echo(_told(summary, dry_run))
+        click.echo(_summary(summary, dry_run))
     for skip in summary.skips[:SHOWN_SKIPS]:
         where = skip.path if skip.line is None else f"{skip.path}:{skip.line}"
         click.secho(f"  skipped {plain.safe(where)}: {plain.one_line(skip.reason)}", fg="yellow", err=True)
@@ -67,19 +67,24 @@ def command(paths: tuple[str, ...], since: str | None, dry_run: bool, quiet: boo
         click.secho(f"  and {len(summary.skips) - SHOWN_SKIPS:,} more; --json lists them", fg="yellow", err=True)
 
 
-def _told(summary: importer.Summary, dry_run: bool) -> str:
+# Below so many bytes a second there was too little to say how fast it was.
+FAST = 1_000_000
+
+
+def _summary(summary: importer.Summary, dry_run: bool) -> str:
     if not summary.files and not summary.unchanged:
         return "There are no transcripts here."
     if not summary.files:
         return f"Nothing new in {plain.counted(summary.unchanged, 'file')}."
     counts = (summary.files, "file"), (len(summary.sessions), "session"), (len(summary.projects), "project")
-    files = "{} of {} in {}".format(*(plain.counted(*count) for count in counts))
+    named = [plain.counted(*count) for count in counts if count[0]]  # a history belongs to no session
+    files = named[0] + "".join(f" {word} {count}" for word, count in zip(("of", "in"), named[1:], strict=False))
     if dry_run:
         return f"{plain.size(summary.bytes)} are new, in {files}."
-    speed = plain.size(int(summary.bytes / max(summary.seconds, 1e-3)))
+    speed = int(summary.bytes / max(summary.seconds, 1e-3))
     parts = [
         f"Archived {plain.size(summary.bytes)}, {_counts(summary)}, from {files}",
-        f"in {plain.duration(summary.seconds * 1000)} ({speed}/s).",
+        f"in {plain.duration(summary.seconds * 1000)}{f' ({plain.size(speed)}/s)' if speed >= FAST else ''}.",
     ]
     if summary.replacements:
         parts.append(f"{plain.counted(summary.replacements, 'secret')} redacted.")

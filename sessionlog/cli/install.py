@@ -13,6 +13,7 @@ from sessionlog.cli.dialogue import confirm, note
 from sessionlog.cli.main import example
 from sessionlog.errors import SessionlogError
 from sessionlog.install import commands, mcp_server, other_agents, settings_files
+from sessionlog.record import bundle
 from sessionlog.text import plain
 
 
@@ -85,6 +86,8 @@ def command(
         _install_claude_code(scope, events, supervisor, client_version, diff, dry_run, yes)
     if agent != CLAUDE_CODE:
         agents.install(other_agents.found() if agent == agents.ALL else [agent], diff, dry_run, yes)
+    if not dry_run:
+        bundle.bring_up_to_date()
 
 
 def _install_claude_code(

@@ -11,7 +11,7 @@ from sessionlog.cli.main import example
 from sessionlog.maintain import merge
 from sessionlog.text import plain
 
-NOUNS = {"sessions": "session", "events": "event", "messages": "message", "transcripts": "transcript"}
+NOUNS = {"sessions": "session", "events": "event", "messages": "message", "transcripts": "transcript", "notes": "note"}
 
 
 @example("sessionlog merge laptop.db --dry-run", "sessionlog merge old/*.db --into ~/shop --yes")
@@ -29,7 +29,7 @@ def command(files: tuple[str, ...], into: str | None, dry_run: bool, yes: bool) 
     read.bring_up_to_date(place)
     for file in files:
         for spool in waiting_spools(Place(place.home, "", file))[:1]:
-            note(f"events wait in {spool} and are not merged; `sessionlog sessions` in that project brings them home.")
+            note(f"events wait in {spool} and are not merged; `sessionlog sessions` in that project stores them.")
     found = merge.preview(place, list(files))
     for file, summary in zip(files, found, strict=True):
         click.echo(f"{plain.safe(file)}: {_told(summary)}")

@@ -32,6 +32,8 @@ def command(session: str, text: tuple[str, ...], remove: bool, project: str | No
     place, session_id, moment = lookup.find_target(places(project, everywhere), session)
     if remove or text:
         notes.change(place, session_id, moment, note=" ".join(text))
+        done = "Removed the note" if remove else "Noted"
+        click.echo(f"{done} on {moment or 'session'} {plain.safe(session_id[:8])}.", err=True)
         return
     found = notes.get(place, session_id, moment)
     if not found.note:

@@ -49,7 +49,7 @@ STYLE = Style.from_dict(
         "bar": "reverse",
     }
 )
-KEYS = "Enter show · ^R resume · ^O browser · ^E export · ^Y copy id · Tab all projects · Esc quit"
+KEYS = "Enter show · ^R resume · ^O browser · ^E export · ^Y copy · Tab all · Esc quit"
 
 
 class Picked(NamedTuple):
@@ -169,7 +169,8 @@ class Picker:
         return self.previews[key]
 
     async def _read_preview(self, listed: Listed) -> None:
-        self.previews[listed.place.db, listed.row["session_id"]] = await asyncio.to_thread(preview, listed)
+        width = (self.app.output.get_size().columns - 1) // 2
+        self.previews[listed.place.db, listed.row["session_id"]] = await asyncio.to_thread(preview, listed, width)
         self.app.invalidate()
 
     # --- Keys ---------------------------------------------------------------------------------------------------------
@@ -215,13 +216,13 @@ class Picker:
         self._load()
 
 
-def preview(listed: Listed) -> StyleAndTextTuples:
+def preview(listed: Listed, width: int | None = None) -> StyleAndTextTuples:
     """The beginning of a session as `show` prints it."""
     try:
         with closing(read.connect(listed.place)) as connection:
             found = lookup.find_session([listed.place], listed.row["session_id"])
             about = header.load(connection, found.session, listed.place.project)
-            lines = View().session(about, load.entries(connection, listed.row["session_id"]))
+            lines = View(width=width).session(about, load.entries(connection, listed.row["session_id"]))
             return to_formatted_text(ANSI("\n".join(islice(lines, PREVIEWED))))
     except (SessionlogError, sqlite3.Error, OSError) as error:
         return [("class:failed", plain.safe(str(error)))]
@@ -244,4 +245,5 @@ def _line(listed: Listed, width: int, with_project: bool, is_chosen: bool) -> St
     used = sum(table.display_width(text) for _, text in parts)
     room = max(width - used - 2, 8)
     parts.append(("", f" {table.pad(plain.one_line(row['title'] or row['first_prompt'] or '', room), room)}\n"))
-    return [(f"{style} class:chosen" if is_chosen else style, plain.safe(text)) for style, text in parts]
+    # The colours of its parts would turn into blocks of background.
+    return [("class:chosen" if is_chosen else style, plain.safe(text)) for style, text in parts]

@@ -16,7 +16,7 @@ from sessionlog.errors import SessionlogError
 from sessionlog.text import plain
 from sessionlog.transcripts.restore import Restored, restore
 
-COLOURS = {"restored": "green", "to be restored": "green", "in the way": "red"}
+COLOURS = {"restored": "green", "to be restored": "green", "differs": "red"}
 
 
 @example("sessionlog restore f0b8", "sessionlog restore last --dry-run", "sessionlog restore f0b8 --to ./rescued")
@@ -47,17 +47,17 @@ def command(
     found = lookup.find_session(places(project, everywhere), session)
     with closing(read.connect(found.place)) as connection:
         done = restore(connection, found.session["session_id"], to, dry_run, versions)
-    in_the_way = [file for file in done if file.state == "in the way"]
+    differing = [file for file in done if file.state == "differs"]
     unreadable = [file for file in done if file.state == "unreadable"]
     if as_json:
         print_json([file._asdict() for file in done])
     else:
         for file in done:
-            click.echo(_told(file))
-        if not in_the_way and not unreadable and not dry_run and not to:
+            click.echo(_line(file))
+        if not differing and not unreadable and not dry_run and not to:
             folder, name = found.session["cwd"] or found.place.project, found.session["session_id"]
-            told = f"cd {shlex.quote(folder)} && claude --resume {shlex.quote(name)}"
-            click.echo(f"\nGo on with it:  {plain.safe(told)}")
+            command_line = f"cd {shlex.quote(folder)} && claude --resume {shlex.quote(name)}"
+            click.echo(f"\nGo on with it:  {plain.safe(command_line)}")
     if lacking := [file for file in done if file.lacks]:
         lines = plain.counted(sum(file.lacks for file in lacking), "line")
         note(f"Other archived versions have {lines} that this one has not; `--versions --to DIR` writes them all.")
@@ -66,14 +66,14 @@ def command(
             f"{plain.counted(len(unreadable), 'file')} could not be read: a part is damaged, or too large when it is "
             "unpacked. It stays in the archive as it is, and the other files were restored"
         )
-    if in_the_way:
+    if differing:
         raise SessionlogError(
-            f"{plain.counted(len(in_the_way), 'file')} there with other content and not touched; "
+            f"{plain.counted(len(differing), 'file')} there with other content and not touched; "
             "move them away, or restore with `--to DIR`"
         )
 
 
-def _told(file: Restored) -> str:
+def _line(file: Restored) -> str:
     redacted = f", with {plain.counted(file.replacements, 'secret')} redacted" if file.replacements else ""
     state = click.style(f"{file.state:<14}", fg=COLOURS.get(file.state))
     return f"{state}  {plain.safe(file.path)}  ({file.bytes:,} bytes{redacted})"

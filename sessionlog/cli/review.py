@@ -29,7 +29,7 @@ from sessionlog.supervisor import builtin
 )
 @click.option("--claude", is_flag=True, help="Let Claude review, in a fork of the session, instead of rules.")
 @click.option("--model", metavar="NAME", help="Which model, with --claude.")
-@click.option("--brief", is_flag=True, help="Print what a reviewer is told, and review nothing.")
+@click.option("--brief", is_flag=True, help="Print what a reviewer gets, and review nothing.")
 @project_options
 def command(
     session: str | None,
@@ -51,10 +51,10 @@ def command(
     if model and not claude:
         raise click.UsageError("--model goes with --claude.")
     if session:
-        told = builtin.of_session(places(project, everywhere), session)
+        given = builtin.of_session(places(project, everywhere), session)
     else:
-        told = builtin.of_stdin(sys.stdin.buffer.read() if not sys.stdin.isatty() else b"")
+        given = builtin.of_stdin(sys.stdin.buffer.read() if not sys.stdin.isatty() else b"")
     if brief:
-        print_json(told)
+        print_json(given)
         return
-    print_json((builtin.by_claude(told, model) if claude else builtin.by_rules(told, rules))._asdict(), None)
+    print_json((builtin.by_claude(given, model) if claude else builtin.by_rules(given, rules))._asdict(), None)

@@ -89,7 +89,7 @@ def _text(value: Any) -> str:
 
 
 def _for_json(value: Any) -> Any:
-    """Bytes in the way of Datasette; what is no number in JSON is none."""
+    """Bytes as Datasette writes them; null for what JSON has no number for."""
     if isinstance(value, bytes):
         return {"$base64": True, "encoded": base64.b64encode(value).decode()}
     return None if isinstance(value, float) and not math.isfinite(value) else value

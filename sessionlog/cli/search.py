@@ -5,18 +5,17 @@ from __future__ import annotations
 import itertools
 import os
 import re
-import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
 import click
 
-from sessionlog.archive import lookup, notes, read, rebuild
+from sessionlog.archive import lookup, notes, one_client, read, rebuild
 from sessionlog.archive.place import Place
 from sessionlog.ask.search import find as search
 from sessionlog.ask.search import labels
-from sessionlog.cli import event_line, terminal
+from sessionlog.cli import terminal
 from sessionlog.cli.common import (
     When,
     fail_if_none_option,
@@ -28,10 +27,12 @@ from sessionlog.cli.common import (
     project_options,
     since_option,
 )
-from sessionlog.cli.completion import recorded_values, session_ids
+from sessionlog.cli.completion import client_option, recorded_values, session_ids
 from sessionlog.cli.dialogue import progress_bar
 from sessionlog.cli.main import example
+from sessionlog.cli.session_view import View
 from sessionlog.errors import SessionlogError
+from sessionlog.session import load
 from sessionlog.text import plain
 
 
@@ -54,6 +55,7 @@ from sessionlog.text import plain
 @since_option
 @click.option("--until", type=When(), help="Only what happened before then.")
 @click.option("--branch", shell_complete=recorded_values, help="Sessions on this git branch.")
+@client_option
 @click.option("--agent", metavar="ID|TYPE", help="What this sub-agent, or this type of them, did.")
 @click.option("--role", type=click.Choice(["user", "assistant", "tool", "system"]), help="Who said or did it.")
 @click.option("--failed", is_flag=True, help="Only what failed.")
@@ -61,7 +63,7 @@ from sessionlog.text import plain
 @click.option("--substring", is_flag=True, help="Look for the exact characters, anywhere; slower.")
 @click.option("--regex", is_flag=True, help="Look for a regular expression; slower.")
 @limit_option("hits")
-@click.option("-C", "--context", type=click.IntRange(0), default=0, help="How many events to show around each hit.")
+@click.option("-C", "--context", type=click.IntRange(0), default=0, help="How many entries to show around each hit.")
 @fail_if_none_option
 @json_option
 def command(
@@ -87,11 +89,15 @@ def command(
     asked = places(project, everywhere)
     found = [place for place in asked if os.path.exists(place.db)]
     if wanted.session:  # says so if there is no such session
-        wanted = wanted._replace(session=lookup.find_session(asked, wanted.session).session["session_id"])
+        wanted = wanted._replace(
+            session=lookup.find_session(asked, wanted.session, wanted.client).session["session_id"]
+        )
     hits = search.merged(
         [_hits(place, question, wanted, best, substring, regex) for place in found], best, limit or None
     )
     noted = [(place, one) for place in found for one in notes.find(place, query) if not any(wanted)]
+    clients = {place.db: _clients(place) for place in found}
+    has_several_clients = len({client for own in clients.values() for client in own.values()}) > 1
     shown = 0
     listed = []
     for place, one in noted if not as_json else ():
@@ -99,10 +105,11 @@ def command(
         _print_note(place, one, everywhere)
     for hit in itertools.islice(hits, limit or None):
         shown += 1
+        client = clients[hit.place.db].get(hit.row["session_id"])
         if as_json:
-            listed.append(_as_json(hit))
+            listed.append(_as_json(hit, client))
         else:
-            _print(hit, everywhere, context)
+            _print(hit, everywhere, client if has_several_clients else None, context)
     if as_json:
         print_json(listed)
     if not shown:
@@ -156,7 +163,12 @@ class _Bar:
             self.bar.render_finish()
 
 
-def _print(hit: search.Hit, with_project: bool, context: int) -> None:
+def _clients(place: Place) -> dict[str, str]:
+    with closing(read.connect(place)) as archive:
+        return one_client.by_session(archive)
+
+
+def _print(hit: search.Hit, with_project: bool, client: str | None, context: int) -> None:
     row = hit.row
     kind = labels.label(row, hit.is_message)
     project = f"  {plain.safe(os.path.basename(hit.place.project))}" if with_project else ""
@@ -167,18 +179,19 @@ def _print(hit: search.Hit, with_project: bool, context: int) -> None:
         + click.style(plain.one_line(kind, 20), fg="cyan")
         + click.style(f" {labels.FIELDS[hit.field]}" if labels.FIELDS[hit.field] else "", dim=True)
         + project
+        + click.style(f"  {plain.one_line(client, 16)}" if client else "", fg="magenta")
     )
-    if context and not hit.is_message:
-        with closing(read.connect(hit.place)) as archive:
-            _print_context(archive, hit, context)
+    if context:
+        _print_context(hit, context)
     terminal.print_line(f"    {_highlighted(hit)}")
 
 
-def _print_context(archive: sqlite3.Connection, hit: search.Hit, context: int) -> None:
-    near = lookup.events_around(archive, hit.row, context)
-    for line in event_line.lines(near):
-        when, kind = plain.local_time(line.at, "%H:%M:%S"), plain.one_line(line.kind, 11)
-        click.secho(f"      {when}  {kind:<12}{line.text}", dim=True)
+def _print_context(hit: search.Hit, context: int) -> None:
+    """The first line of each entry around the hit; the hit itself is marked, as in `show`."""
+    view = View()
+    with closing(read.connect(hit.place)) as archive:
+        for entry in load.around(archive, hit.row["session_id"], hit.name, hit.row["at"] or "", context):
+            terminal.print_line(f"    {next(view.entry(entry, hit.name in entry.names))}")
 
 
 def _highlighted(hit: search.Hit) -> str:
@@ -190,11 +203,12 @@ def _highlighted(hit: search.Hit) -> str:
     return "".join(pieces) + plain.safe(hit.snippet[end:])
 
 
-def _as_json(hit: search.Hit) -> dict[str, Any]:
+def _as_json(hit: search.Hit, client: str | None) -> dict[str, Any]:
     row = hit.row
     common = {
         "project": hit.place.project,
         "session_id": row["session_id"],
+        "client": client,
         "hit": hit.name,
         "at": row["at"],
         "field": hit.field,

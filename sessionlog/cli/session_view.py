@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 import click
 
 from sessionlog.archive.notes import Annotation
+from sessionlog.cli.table import display_width
 from sessionlog.session import call as calls
 from sessionlog.session import live
 from sessionlog.session.call import Call
@@ -29,13 +30,16 @@ OUTPUT, DIFF, WRITTEN, WORDS = 5, 24, 8, 40
 # What can be seen of one line at most when it is folded.
 WIDTH = 200
 MARGIN = " " * 22
+# What a description needs to say something.
+SHORTEST = 16
 
 
 class View:
-    """How much to show: everything, or what fits the eye."""
+    """How much to show: everything, or what fits the eye; with a width, as wide as a terminal."""
 
-    def __init__(self, full: bool = False) -> None:
+    def __init__(self, full: bool = False, width: int | None = None) -> None:
         self.full = full
+        self.width = None if full else width
 
     def session(
         self,
@@ -60,11 +64,12 @@ class View:
         yield click.style(f"session {plain.safe(session['session_id'])}", fg="yellow", bold=True)
         if session.get("title"):
             yield f"  {click.style(plain.one_line(session['title']), bold=True)}"
+        agent = f", by {overview.agent}" if overview.agent else ""
         state = click.style(", live", fg="green") if live.is_live(session) else ""
-        yield f"  {started}, {overview.took}, in {plain.safe(overview.project)}{plain.safe(branch)}{state}"
+        yield f"  {started}, {overview.took}, in {plain.safe(overview.project)}{plain.safe(branch + agent)}{state}"
         yield f"  {overview.counts}"
-        for model in overview.models:
-            yield f"  {plain.one_line(model)}"
+        for fact in (*overview.models, *overview.links):
+            yield f"  {plain.one_line(fact)}"
         yield ""
 
     def entry(self, entry: Entry, marked: bool = False) -> Iterator[str]:
@@ -76,12 +81,12 @@ class View:
         mark = click.style(">", fg="red", bold=True) if marked else " "
         indent = "  " if entry.agent_id and entry.kind != "sub-agent" else ""
         styled = click.style(f"{plain.one_line(label, 11):<12}", fg=colour, bold=entry.kind == "prompt")
-        first, *rest = self._told(entry)
+        first, *rest = self._content(entry)
         yield f"{time}{mark} {indent}{styled}{first}"
         for line in rest:
             yield f"{MARGIN}{indent}{line}"
 
-    def _told(self, entry: Entry) -> list[str]:
+    def _content(self, entry: Entry) -> list[str]:
         if entry.call is not None and entry.kind == "tool":
             diff = calls.changes(entry.call)
             return [self._headline(entry.call, diff), *self._result(entry.call, diff)]
@@ -94,7 +99,7 @@ class View:
             words = plain.one_line(_without_tags(entry.text[: 4 * WIDTH]), 100)
             title = f"{plain.one_line(entry.title, 30)}  " if entry.title and entry.kind != "event" else ""
             return [click.style(title + words, dim=True)]
-        lines = self._folded(entry.text, WORDS)
+        lines = self._wrapped(self._folded(entry.text, WORDS), 2 if entry.agent_id else 0)
         if entry.kind == "failure":
             lines = [click.style(line, fg="red") for line in lines]
         if entry.title and entry.kind != "event":
@@ -103,23 +108,25 @@ class View:
         return lines
 
     def _headline(self, call: Call, diff: list[str]) -> str:
-        told = [self._line(calls.argument(call))]
+        parts = [self._line(calls.argument(call))]
         if diff:
-            told[0] += f" {calls.counts(diff)}"
+            parts[0] += f" {calls.counts(diff)}"
         if call.outcome == "no result" and not call.asked:
-            told.append(click.style("no result: cancelled or cut off", fg="red"))
+            parts.append(click.style("no result: cancelled or cut off", fg="red"))
         elif call.outcome == "denied":
-            told.append(click.style("denied", fg="red", bold=True))
+            parts.append(click.style("denied", fg="red", bold=True))
         elif call.outcome == "failed":
             code = calls.exit_code(call)
-            told.append(click.style(f"exit {plain.one_line(code, 12)}" if code else "failed", fg="red", bold=True))
+            parts.append(click.style(f"exit {plain.one_line(code, 12)}" if code else "failed", fg="red", bold=True))
         if call.asked:
-            told.append(click.style(f"permission: {call.asked}", fg="green" if call.asked == "allowed" else "red"))
+            parts.append(click.style(f"permission: {call.asked}", fg="green" if call.asked == "allowed" else "red"))
         if call.duration_ms is not None:
-            told.append(click.style(plain.duration(call.duration_ms), dim=True))
-        if about := calls.purpose(call):
-            told.append(click.style(plain.one_line(about, 80), dim=True))
-        return "  ".join(filter(None, told))
+            parts.append(click.style(plain.duration(call.duration_ms), dim=True))
+        line = "  ".join(filter(None, parts))
+        room = self._room(0) - display_width(click.unstyle(line)) - 2 if self.width else 80
+        if (about := calls.purpose(call)) and room >= SHORTEST:
+            line += click.style(f"  {plain.one_line(about, min(room, 80))}", dim=True)
+        return line
 
     def _result(self, call: Call, diff: list[str]) -> Iterator[str]:
         shown = WRITTEN if call.action == "write" else DIFF
@@ -132,6 +139,18 @@ class View:
             failed = call.outcome != "ok"
             for line in self._folded(text, OUTPUT):
                 yield click.style(line, fg="red" if failed else None, dim=not failed)
+
+    def _room(self, indent: int) -> int:
+        """The columns beside the times and labels."""
+        return max((self.width or 0) - len(MARGIN) - indent, 30)
+
+    def _wrapped(self, lines: list[str], indent: int) -> list[str]:
+        """What people and models said, with lines that end between words."""
+        if self.width is None or all(display_width(line) <= self._room(indent) for line in lines):
+            return lines
+        from wcwidth import wrap  # 30 ms, which short sessions need not pay
+
+        return [piece for line in lines for piece in (wrap(line, self._room(indent)) or [""])]
 
     def _folded(self, text: str, lines: int) -> list[str]:
         """The text as safe lines; so much of it is looked at as is shown, for it may be long."""

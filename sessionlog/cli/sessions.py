@@ -23,7 +23,7 @@ from sessionlog.cli.common import (
     project_options,
     since_option,
 )
-from sessionlog.cli.completion import recorded_values
+from sessionlog.cli.completion import client_option, recorded_values
 from sessionlog.cli.main import example
 from sessionlog.session import live
 from sessionlog.text import plain
@@ -33,7 +33,7 @@ Row = dict[str, Any]
 # The order in which these are best looked at; numbers and times begin with the largest.
 ASCENDING = ("branch", "model", "title")
 # What the last column needs to say something.
-SHORTEST_TITLE = 12
+SHORTEST_TITLE = 24
 
 
 class Cost(click.ParamType):  # type: ignore[type-arg,unused-ignore]
@@ -61,7 +61,7 @@ class Cost(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 @click.option("--until", type=When(), help="Only sessions before then.")
 @click.option("--branch", shell_complete=recorded_values, help="Sessions on this git branch.")
 @click.option("--model", shell_complete=recorded_values, help="Sessions with this model; a part of its name is enough.")
-@click.option("--client", shell_complete=recorded_values, help="Sessions of this agent, such as claude-code.")
+@client_option
 @click.option("--tool", shell_complete=recorded_values, help="Sessions that called this tool, such as Bash.")
 @click.option("--file", metavar="GLOB", help="Sessions that changed these files, such as '*.py'.")
 @click.option("--failed", is_flag=True, help="Sessions in which something failed.")
@@ -94,10 +94,11 @@ def command(
         if as_json:
             connections = {source.name: source.connection for source in sources}
             print_json([_as_json(row, by_name[row["project"]], connections[row["project"]]) for row in rows])
+        has_several_clients = len(sessions.clients(sources)) > 1
     if not rows:
         nothing_found(asked, "no sessions match" if any(wanted) else "no sessions are recorded", fail_if_none, as_json)
     elif not as_json:
-        _print(rows, by_name if everywhere else {})
+        _print(rows, by_name if everywhere else {}, has_several_clients)
 
 
 def _as_json(row: Row, place: Place, connection: Any) -> Row:
@@ -114,16 +115,16 @@ def _as_json(row: Row, place: Place, connection: Any) -> Row:
     }
 
 
-def _print(rows: list[Row], projects: dict[str, Place]) -> None:
+def _print(rows: list[Row], projects: dict[str, Place], with_client: bool) -> None:
     """A line per session: what does not fit the terminal is left out, from the least important on."""
-    cells = [_cells(row, projects) for row in rows]
+    cells = [_cells(row, projects, with_client) for row in rows]
     names = [name for name in cells[0] if any(row[name] for row in cells)]
     widths = {name: max(table.display_width(row[name]) for row in cells) for name in names}
     width = terminal.width()
-    for name in ("cost", "took", "project", "tools", "prompts"):
+    for name in ("cost", "took", "project", "client", "tools", "prompts"):
         if sum(widths.values()) + 2 * len(widths) + SHORTEST_TITLE > width:
             widths.pop(name, None)
-    room = max(width - sum(widths.values()) - 2 * len(widths), SHORTEST_TITLE)
+    room = max(width - sum(widths.values()) - 2 * len(widths), 12)
     for row, row_cells in zip(rows, cells, strict=True):
         parts = [
             click.style(table.pad(text, size, right=name in NUMBERS), fg=COLOURS.get(name)) if text else " " * size
@@ -136,10 +137,10 @@ def _print(rows: list[Row], projects: dict[str, Place]) -> None:
 
 
 NUMBERS = ("took", "prompts", "tools", "failed", "cost")
-COLOURS = {"id": "yellow", "failed": "red", "project": "cyan", "live": "green"}
+COLOURS = {"id": "yellow", "failed": "red", "project": "cyan", "client": "magenta", "live": "green"}
 
 
-def _cells(row: Row, projects: dict[str, Place]) -> dict[str, str]:
+def _cells(row: Row, projects: dict[str, Place], with_client: bool) -> dict[str, str]:
     place = projects.get(row["project"])
     return {
         "id": plain.safe(row["session_id"][:8]),
@@ -150,5 +151,6 @@ def _cells(row: Row, projects: dict[str, Place]) -> dict[str, str]:
         "failed": f"{row['failures']:,} failed" if row["failures"] else "",
         "cost": plain.cost(row["cost_usd"] or None, row["unpriced_tokens"]),
         "project": plain.one_line(os.path.basename(place.project), 24) if place else "",
+        "client": plain.one_line(row["client"], 16) if with_client else "",
         "live": "live" if live.is_live(row) else "",
     }

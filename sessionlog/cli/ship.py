@@ -63,7 +63,7 @@ def command(
     """Send what is new to the team archive, of the projects that were enabled.
 
     Nothing is sent unless a project is enabled. Secrets are replaced before they are recorded, and what looks like one
-    is refused. Every event arrives once, however often this runs. Host, user and TLS settings stand in
+    is refused. Every event arrives once, however often this runs. Host, user and TLS settings are in
     ~/.pg_service.conf, the password in ~/.pgpass.
     """
     if enable or disable or as_copy:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import closing
 from typing import Any
 
 import click
 
 from sessionlog.archive import lookup, notes, read
+from sessionlog.cli import terminal
 from sessionlog.cli.browse import browse
 from sessionlog.cli.common import json_option, places, print_json_lists, project_options
-from sessionlog.cli.completion import session_ids
+from sessionlog.cli.completion import client_option, session_ids
 from sessionlog.cli.main import example
 from sessionlog.cli.session_view import View
 from sessionlog.cli.terminal import page
@@ -21,6 +23,7 @@ from sessionlog.session import header, load
     "sessionlog show last",
     "sessionlog show f0b8 --full",
     "sessionlog show last --tools Bash,Edit",
+    "sessionlog show last --client codex",
     "sessionlog show e1234 --context 20",
     "sessionlog show e1234 --web",
     "sessionlog show last --json | jq '.events[].event'",
@@ -32,6 +35,7 @@ from sessionlog.session import header, load
 @click.option(
     "-C", "--context", type=click.IntRange(1), default=8, show_default=True, help="How much to show around a HIT."
 )
+@client_option
 @click.option("--web", is_flag=True, help="Open it in the browser instead.")
 @project_options
 @json_option
@@ -40,6 +44,7 @@ def command(
     full: bool,
     tools: str | None,
     context: int,
+    client: str | None,
     web: bool,
     project: str | None,
     everywhere: bool,
@@ -51,7 +56,7 @@ def command(
     """
     found_places = places(project, everywhere)
     moment = lookup.find_moment(found_places, session)
-    found = moment.found if moment else lookup.find_session(found_places, session)
+    found = moment.found if moment else lookup.find_session(found_places, session, client)
     session_id = found.session["session_id"]
     if web:
         browse(found.place, session_id, moment.name if moment else "")
@@ -80,4 +85,8 @@ def command(
         else:
             entries = load.entries(connection, session_id, tools=only)
         annotations = notes.of_session(found.place, session_id)
-        page(View(full).session(about, entries, moment.name if moment else "", annotations))
+        page(
+            View(full, terminal.width() if sys.stdout.isatty() else None).session(
+                about, entries, moment.name if moment else "", annotations
+            )
+        )

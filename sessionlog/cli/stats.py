@@ -13,6 +13,7 @@ import click
 from sessionlog.ask.rollup import stats
 from sessionlog.cli import table, terminal
 from sessionlog.cli.common import When, json_option, nothing_found, places, print_json, project_options
+from sessionlog.cli.completion import client_option
 from sessionlog.cli.main import example
 from sessionlog.text import plain
 
@@ -50,16 +51,19 @@ HEADINGS = {"tools": "calls", "failures": "failed"}
 @click.command()
 @click.option("--since", type=When(), default="30d", show_default=True, help="From when on: 24h, 7d, a date.")
 @click.option("--by", type=click.Choice(list(stats.BY)), help="Only this table, with all its rows.")
+@client_option
 @project_options
 @json_option
-def command(since: str, by: str | None, project: str | None, everywhere: bool, as_json: bool) -> None:
+def command(
+    since: str, by: str | None, client: str | None, project: str | None, everywhere: bool, as_json: bool
+) -> None:
     """Count sessions, prompts, tool calls, failures, changed files, tokens and cost.
 
     Tokens come from transcripts (`sessionlog import`). A model without a known price shows tokens and no cost.
     """
     asked = places(project, everywhere)
     found = [place for place in asked if os.path.exists(place.db)]
-    with stats.Counted(found, since) as counted:
+    with stats.Counted(found, since, client) as counted:
         if as_json:
             print_json(stats.BY[by](counted) if by else _everything(counted))
         elif not any(stats.totals(counted)[name] for name in (*stats.ACTIVITY, *stats.USAGE)):
@@ -90,9 +94,9 @@ def _print_overview(counted: stats.Counted, everywhere: bool) -> None:
     ]
     parts[0] = click.style(f"Since {plain.local_time(since)}: ", bold=True) + parts[0]
     terminal.print_parts(list(filter(None, parts)))
-    for name in ("day", *(["project"] if everywhere else []), "model", "tool"):
+    for name in ("day", *(["project"] if everywhere else []), "client", "model", "tool"):
         rows = stats.BY[name](counted)
-        if rows:
+        if rows and (name != "client" or len(rows) > 1):
             click.echo()
             _print(name, rows[:TOP] if name == "tool" else rows)
 
@@ -114,7 +118,7 @@ def _print(by: str, rows: list[Row]) -> None:
     cells = [[_cell(column, row) for column in columns] for row in rows]
     headings = [HEADINGS.get(column, column) for column in columns]
     room = terminal.width() - sum(widths) - 2 * len(widths) - 2
-    label = min(label, max(NARROWEST_LABEL, room - 10))
+    label = min(label, max(NARROWEST_LABEL, room - SHORTEST))
     longest = min(BAR, room - label) if room - label >= SHORTEST else 0
     most = max(row[measure] for row in rows)
     heading = "  ".join(name.rjust(width) for name, width in zip(headings, widths, strict=True))

@@ -17,14 +17,21 @@ NARROWEST = 8
 GAP = "  "
 
 
-def render(columns: Sequence[str], rows: Iterable[Row], width: int, narrowest: int = NARROWEST) -> Iterator[str]:
-    """The lines of the table: a heading, a rule, the rows; one line for each value if the columns do not fit."""
+def render(
+    columns: Sequence[str], rows: Iterable[Row], width: int, narrowest: int = NARROWEST, whole: Sequence[str] = ()
+) -> Iterator[str]:
+    """The lines of the table: a heading, a rule, the rows; one line for each value if the columns do not fit.
+
+    Columns that are to be `whole` are not cut: of a time, the beginning says little.
+    """
     rows = iter(rows)
     names = [cell(name) for name in columns]
     first = [[cell(value) for value in row] for row in itertools.islice(rows, MEASURED)]
     cells = itertools.chain(first, ([cell(value) for value in row] for row in rows))
     natural = [max(map(display_width, column)) for column in zip(names, *first, strict=True)]
-    widths = _fitted(natural, width - len(GAP) * (len(natural) - 1), narrowest)
+    room = width - len(GAP) * (len(natural) - 1)
+    fixed = {index for index, name in enumerate(columns) if name in whole}
+    widths = _fitted(natural, room, narrowest, fixed) or _fitted(natural, room, narrowest, set())
     if widths is None:
         yield from _listed(names, cells, width)
         return
@@ -46,7 +53,7 @@ def cell(value: Any) -> str:
 
 def display_width(text: str) -> int:
     """How many columns of a terminal the text takes: Chinese, Japanese, Korean and emoji take two."""
-    if text.isascii():
+    if text.isascii() or text.replace("…", "").isascii():  # `cut` puts one at the end
         return len(text)
     from wcwidth import width  # 30 ms, which most tables need not pay
 
@@ -72,16 +79,17 @@ def pad(text: str, width: int, right: bool = False) -> str:
     return blanks + text if right else text + blanks
 
 
-def _fitted(natural: list[int], room: int, narrowest: int) -> list[int] | None:
+def _fitted(natural: list[int], room: int, narrowest: int, fixed: set[int]) -> list[int] | None:
     """Widths that fit into the room: the widest columns give way first. None if that leaves too little."""
     excess = sum(natural) - room
     widths = list(natural)
     while excess > 0:
-        widest = max(widths)
+        free = [size for index, size in enumerate(widths) if index not in fixed]
+        widest = max(free, default=0)
         if widest <= narrowest:
             return None
-        second = max((size for size in widths if size < widest), default=narrowest)
-        group = [index for index, size in enumerate(widths) if size == widest]
+        second = max((size for size in free if size < widest), default=narrowest)
+        group = [index for index, size in enumerate(widths) if size == widest and index not in fixed]
         step = min(widest - max(second, narrowest), -(-excess // len(group)))
         for index in group:
             taken = min(step, excess)

@@ -27,5 +27,7 @@ def command(session: str, tags: tuple[str, ...], remove: bool, project: str | No
         notes.change(place, session_id, moment, remove_tags=tags)
     elif tags:
         notes.change(place, session_id, moment, add_tags=tags)
+    if tags:
+        click.echo(f"Tags of {moment or 'session'} {plain.safe(session_id[:8])}:", err=True)
     for tag in notes.get(place, session_id, moment).tags:
         click.echo(plain.safe(tag))

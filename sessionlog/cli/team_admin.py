@@ -89,5 +89,5 @@ def retain(before: str, dry_run: bool, service: str | None) -> None:
     """Remove what happened before BEFORE (400d, a date), except archives on hold. Whole months are dropped at once."""
     with connection.connect(connection.service_name(service)) as server:
         done = admin.retain(server, before[:10], dry_run)
-    told = ", ".join(f"{number:,} {what}" for what, number in done.items())
-    click.echo(f"{'Would remove' if dry_run else 'Removed'} what is older than {before[:10]}: {told}.")
+    removed = ", ".join(f"{number:,} {what}" for what, number in done.items())
+    click.echo(f"{'Would remove' if dry_run else 'Removed'} what is older than {before[:10]}: {removed}.")

@@ -271,11 +271,11 @@ def resume(session: str, project: str | None, dry_run: bool, service: str | None
     done = hand_over.hand_over(found.place, found.sessions[0], found.project, mine, dry_run)
     for file in done:
         click.echo(f"{file.state:<14}  {plain.safe(file.path)}  ({file.bytes:,} bytes)")
-    if any(file.state == "in the way" for file in done):
+    if any(file.state == "differs" for file in done):
         raise SessionlogError("a file is there with other content and was not touched; move it away first")
     if not dry_run:
-        told = f"cd {shlex.quote(mine)} && claude --resume {shlex.quote(found.sessions[0])}"
-        click.echo(f"\nGo on with the session of {plain.safe(found.developer)}:  {plain.safe(told)}")
+        command_line = f"cd {shlex.quote(mine)} && claude --resume {shlex.quote(found.sessions[0])}"
+        click.echo(f"\nGo on with the session of {plain.safe(found.developer)}:  {plain.safe(command_line)}")
 
 
 @example("sessionlog team verify", "sessionlog team verify --developer ann --since 7d")

@@ -9,9 +9,9 @@ import click
 
 from sessionlog.ask.provenance import blame, describe, story, target
 from sessionlog.ask.provenance import open as provenance
+from sessionlog.ask.provenance.blame import NOT_RECORDED
 from sessionlog.ask.provenance.describe import Describer
 from sessionlog.ask.provenance.story import Chapter, Story
-from sessionlog.cli.blame import NOT_RECORDED
 from sessionlog.cli.common import file_place, json_option, print_json, project_option
 from sessionlog.cli.main import example
 from sessionlog.cli.terminal import page
@@ -63,6 +63,10 @@ def _told(path: str, told: Story) -> Iterator[str]:
     if not told.chapters:
         yield ""
         yield click.style(f"  {NOT_RECORDED}", fg="yellow") + ": no recorded edit wrote this line."
+    if told.suspects:
+        yield "  These commands name the file, and may have:"
+    for ran in told.suspects:
+        yield _entry(ran.name, plain.local_time(ran.at), plain.one_line(ran.command, 120))
     for chapter in told.chapters:
         yield ""
         yield from _chapter(chapter)
@@ -131,5 +135,6 @@ def _as_json(told: Story) -> dict[str, Any]:
                 "answer": {"event": _name(chapter.answer), "text": chapter.answer.text} if chapter.answer else None,
             }
             for chapter in told.chapters
-        ]
+        ],
+        "commands_that_may_have": [ran._asdict() for ran in told.suspects],
     }

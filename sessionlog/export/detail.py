@@ -20,14 +20,14 @@ class Excerpt(NamedTuple):
 
 
 def is_shown(entry: Entry, detail: str) -> bool:
-    """Whether the entry is told at this detail."""
+    """Whether the entry is shown at this detail."""
     if detail == "full":
         return True
     return not entry.minor and (detail == "normal" or entry.kind in BRIEF_KINDS)
 
 
 def excerpt(text: str, detail: str) -> Excerpt:
-    """As much of a result as is told at this detail."""
+    """As much of a result as is shown at this detail."""
     if detail == "full" or (len(text) <= CHARACTERS and text.count("\n") <= LINES):
         return Excerpt(text, "")
     some = "\n".join(text[:CHARACTERS].split("\n")[:LINES])

@@ -64,12 +64,13 @@ def session(about: Overview, entries: Iterable[Entry], detail: str) -> Iterator[
     """One session, entry by entry."""
     row = about.session
     branch = f" on <code>{_text(row['git_branch'])}</code>" if row.get("git_branch") else ""
+    agent = f" by <code>{_text(about.agent)}</code>" if about.agent else ""
     started, last = _time(row["started_at"], 19), _time(row["last_at"], 19)
     facts = [
         f"<b>{_text(about.counts)}</b>",
         f"{started} to {last} UTC, {about.took}",
-        f"<code>{_text(about.project)}</code>{branch}",
-        *map(_text, about.models),
+        f"<code>{_text(about.project)}</code>{branch}{agent}",
+        *map(_text, (*about.models, *about.links)),
         f"session <code>{_text(row['session_id'])}</code>",
     ]
     yield f'<section id="{_anchor(about)}">\n<h1>{_text(plain.one_line(about.title, 160))}</h1>\n'

@@ -24,7 +24,7 @@ VERSION = 1
 # many that are long would fill the memory.
 TOGETHER = 16
 
-# In the order of a line: what is told of the event, its own fields, those of its tool_input, and JSON as it is stored.
+# In the order of a line: what we say of the event, its own fields, those of its tool_input, and JSON as it is stored.
 _FIELDS = ("session_id", "event", *PAYLOAD_TEXTS, "duration_ms")
 _NAMES = ("session_id", "hook_event_name", *_FIELDS[2:])
 _JSON = ("envelope", "tool_input", "tool_response", "extra")
@@ -33,7 +33,7 @@ _QUERY = f"SELECT {', '.join(_ORDER)} FROM events WHERE session_id = ? AND at >=
 _INPUTS_AT = 2 + len(_FIELDS)
 _JSON_AT = _INPUTS_AT + len(INPUT_TEXTS)
 
-# Names of fields that are told before the rest: the rest may hold one of them again, where a column could not.
+# Names of fields that come before the rest: the rest may hold one of them again, where a column could not.
 _TOLD_FIRST = re.compile(
     '"(?:' + "|".join(("sessionlog", "session_id", "hook_event_name", "file_path", *PAYLOAD_TEXTS)) + ')":'
 )
@@ -88,23 +88,23 @@ def _line(project: str, row: tuple[Any, ...]) -> bytes:
     return line[:-2] + b"," + extra[1:].encode() + b"\n" if extra and extra != "{}" else line
 
 
-def _spliced(told: bytes, rest: str) -> bytes:
+def _spliced(first: bytes, rest: str) -> bytes:
     """Two JSON objects as one."""
-    return told if rest == "{}" else told[:-1] + b"," + rest[1:].encode()
+    return first if rest == "{}" else first[:-1] + b"," + rest[1:].encode()
 
 
 def _is_told_twice(fields: dict[str, Any], inputs: dict[str, Any], extra: str | None, tool_input: str | None) -> bool:
     """Whether the JSON holds, at its top, a field that a column tells too. Further inside, any name may occur."""
     rest = parse_json(extra) if extra else {}
     given = parse_json(tool_input) if tool_input else None
-    told = {"sessionlog", *fields}
+    first = {"sessionlog", *fields}
     if isinstance(given, dict):
-        return bool(told & set(rest)) or bool(set(inputs) & set(given))
-    return bool((told | set(inputs)) & set(rest))
+        return bool(first & set(rest)) or bool(set(inputs) & set(given))
+    return bool((first | set(inputs)) & set(rest))
 
 
 def _line_with_columns(project: str, row: tuple[Any, ...]) -> bytes:
-    """A row that no flat payload gives back exactly (a NUL in a text, a number for a name): told as its columns."""
+    """A row that no flat payload gives back exactly (a NUL in a text, a number for a name): written as its columns."""
     columns = {name: value for name, value in zip(_ORDER, row, strict=True) if value is not None}
     about = {"version": VERSION, "project": project, "at": columns.pop("at"), "via": columns.pop("via")}
     about["columns"] = columns

@@ -25,6 +25,7 @@ DOTS = {
     "sub-agent": "🟢",
     "failure": "🔴",
 }
+LINE = 300  # what fits into one line
 
 
 def beginning(_: Iterable[Overview]) -> Iterator[str]:
@@ -42,11 +43,12 @@ def session(about: Overview, entries: Iterable[Entry], detail: str) -> Iterator[
     row = about.session
     yield f"# {inert_markdown.escaped(plain.one_line(about.title, 120))}\n\n"
     branch = f", on {inert_markdown.code(row['git_branch'])}" if row.get("git_branch") else ""
+    agent = f", by {inert_markdown.code(about.agent)}" if about.agent else ""
     facts = [
-        f"Session {inert_markdown.code(row['session_id'])} in {inert_markdown.code(about.project)}{branch}",
+        f"Session {inert_markdown.code(row['session_id'])} in {inert_markdown.code(about.project)}{branch}{agent}",
         f"{_time(row['started_at'], 0, 19)} to {_time(row['last_at'], 0, 19)} UTC, {about.took}",
         about.counts,
-        *map(inert_markdown.escaped, about.models),
+        *map(inert_markdown.escaped, (*about.models, *about.links)),
     ]
     yield "".join(f"- {fact}\n" for fact in facts)
     for entry in entries:
@@ -64,7 +66,7 @@ def _entry(entry: Entry, detail: str) -> str:
     title = f" {inert_markdown.escaped(plain.one_line(entry.title, 80))}" if entry.title else ""
     if entry.call is not None:
         asked = f"{inert_markdown.escaped(entry.call.name)} {inert_markdown.code(calls.argument(entry.call))}".strip()
-        reason = f": {inert_markdown.escaped(plain.one_line(entry.text, 300))}" if entry.text else ""
+        reason = f": {inert_markdown.escaped(plain.one_line(entry.text, LINE))}" if entry.text else ""
         return f"{inside}{dot} {time} **permission** for {asked}:{title}{reason}"
     match entry.kind:
         case "prompt":
@@ -74,7 +76,10 @@ def _entry(entry: Entry, detail: str) -> str:
         case "sub-agent" | "failure" | "review":
             words = f"\n\n{inert_markdown.markdown(entry.text)}" if entry.text else ""
             return f"{inside}{dot} {time} **{entry.kind}**{title}{words}"
-        case "thinking" | "compaction" | "command" | "event" | "notice" if entry.kind != "notice" or "\n" in entry.text:
+        case "notice" if len(entry.text) <= LINE and "\n" not in entry.text:
+            words = inert_markdown.escaped(plain.one_line(entry.text, LINE))
+            return f"{inside}{dot} {time} notice{title} {words}"
+        case "thinking" | "compaction" | "command" | "event" | "notice":
             kind = entry.title if entry.kind == "event" else f"{entry.kind} {entry.title}"
             return (
                 _folded(
@@ -86,7 +91,7 @@ def _entry(entry: Entry, detail: str) -> str:
             )
     return (
         f"{inside}{dot} {time} {inert_markdown.escaped(entry.kind)}{title} "
-        f"{inert_markdown.escaped(plain.one_line(entry.text, 300))}"
+        f"{inert_markdown.escaped(plain.one_line(entry.text, LINE))}"
     )
 
 
@@ -94,23 +99,23 @@ def _tool(call: Call, where: str, detail: str) -> str:
     """A line that tells how it went; the diff open, the output folded, unless it failed."""
     failed = call.outcome != "ok"
     diff = calls.changes(call)
-    told = [where.replace("{}", "🔴" if failed else DOTS["tool"], 1)]
+    parts = [where.replace("{}", "🔴" if failed else DOTS["tool"], 1)]
     argument = calls.argument(call)
     changed = f" {calls.counts(diff)}" if diff else ""
     headline = f"**{inert_markdown.escaped(call.name)}** {inert_markdown.code(argument)}{changed}{_how(call)}"
     if detail == "brief":
-        return f"{told[0]} {headline}"
-    told = [f"{told[0]} {headline}"]
+        return f"{parts[0]} {headline}"
+    parts = [f"{parts[0]} {headline}"]
     if len(argument) > 160 or "\n" in argument:
-        told.append(_folded("all of it", _code(argument, detail, "sh" if argument.startswith("$ ") else "text")))
+        parts.append(_folded("all of it", _code(argument, detail, "sh" if argument.startswith("$ ") else "text")))
     if diff:
-        told.append(_code("\n".join(diff), detail, "diff"))
+        parts.append(_code("\n".join(diff), detail, "diff"))
     output = calls.output(call).strip("\n")
     if output and not calls.is_change(call):
         block = _code(output, detail)
         short = failed and len(output) < 2000
-        told.append(block if short else _folded(f"output, {plain.counted(output.count(chr(10)) + 1, 'line')}", block))
-    return "\n\n".join(told)
+        parts.append(block if short else _folded(f"output, {plain.counted(output.count(chr(10)) + 1, 'line')}", block))
+    return "\n\n".join(parts)
 
 
 def _how(call: Call) -> str:

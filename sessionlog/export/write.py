@@ -15,7 +15,7 @@ from contextlib import closing
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
-from sessionlog.archive import lookup, read
+from sessionlog.archive import lookup, one_client, read
 from sessionlog.archive import place as projects
 from sessionlog.archive.place import Place
 from sessionlog.errors import SessionlogError
@@ -54,12 +54,15 @@ class Written(NamedTuple):
     bytes: int
 
 
-def choose(places: list[Place], wanted: Iterable[str] = (), since: str = "") -> list[Chosen]:
-    """The sessions whose ids start with what is wanted, else all that something happened in since then."""
+def choose(places: list[Place], wanted: Iterable[str] = (), since: str = "", client: str | None = None) -> list[Chosen]:
+    """The sessions whose ids start with what is wanted, else all that something happened in since then.
+
+    With a client, of that agent's sessions.
+    """
     by_db: dict[str, Chosen] = {}
     names = list(wanted)
     for name in names:
-        found = lookup.find_session(places, name)
+        found = lookup.find_session(places, name, client)
         chosen = by_db.setdefault(found.place.db, Chosen(found.place, []))
         if found.session["session_id"] not in chosen.session_ids:
             chosen.session_ids.append(found.session["session_id"])
@@ -68,7 +71,7 @@ def choose(places: list[Place], wanted: Iterable[str] = (), since: str = "") -> 
         for place in some:
             by_db[place.db] = Chosen(place, [])
     for chosen in by_db.values():
-        with closing(read.connect(chosen.place)) as connection:
+        with closing(one_client.connect(chosen.place, client)) as connection:
             ordered = _by_first_event(connection, since)
             only = set(chosen.session_ids)
             chosen.session_ids[:] = [session_id for session_id in ordered if not names or session_id in only]

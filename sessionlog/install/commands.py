@@ -12,6 +12,7 @@ from typing import Any
 
 from sessionlog.agents.claude_code.events import CORE, EVENTS, RECORDED, can_deny
 from sessionlog.errors import SessionlogError
+from sessionlog.record import bundle
 from sessionlog.system import children
 
 Version = tuple[int, int, int]
@@ -122,11 +123,10 @@ def interpreter() -> str:
 
 def handlers_folder() -> Path:
     """Where the handler scripts are: inside the installed package, or beside it in a source checkout."""
-    package = Path(__file__).absolute().parent.parent
-    for folder in (package / "hooks", package.parent / "hooks"):
-        if (folder / ANY_EVENT).is_file():
-            return folder
-    raise SessionlogError(f"The hook scripts are missing beside {package}. Install sessionlog again.")
+    folder = bundle.hooks_folder()
+    if folder is None:
+        raise SessionlogError(f"The hook scripts are missing beside {bundle.PACKAGE}. Install sessionlog again.")
+    return folder
 
 
 def is_ours(command: object) -> bool:

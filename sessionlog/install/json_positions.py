@@ -19,7 +19,7 @@ _DECODER = json.JSONDecoder()
 _NOT_JSON = ("NaN", "Infinity", "-Infinity")  # Python's decoder takes them, JSON and the client do not
 # What people write out of habit, by its first character.
 _HABITS = {
-    "'": "strings stand in double quotes, not in single ones",
+    "'": "strings need double quotes",
     "/": "JSON has no comments",
     "#": "JSON has no comments",
     ",": "a value is missing before this comma",

@@ -1,6 +1,6 @@
 """Install our hooks into Claude Code's settings files and uninstall them, so that the file is what it was, to the byte.
 
-What the text of a file cannot tell (settings_json.py) stands in `registered.json` beside the archives.
+What cannot be seen in the text of a file (settings_json.py) is kept in `registered.json` beside the archives.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def notices(cwd: Path, installing: Path, handlers: Mapping[str, Handler]) -> Ite
             f"`claude plugin disable {plugin}` or `sessionlog uninstall`."
         )
     for path, values in found.items():
-        # The client runs a command once that stands in two files, so only a different one counts.
+        # The client runs a command that is in two files once, so only a different one counts.
         twice = any(
             handler["command"] != handlers[event]["command"]
             for event, ours in registered(values).items()

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from contextlib import closing
 
 from sessionlog.agents.claude_code import prices, transcript_lines
-from sessionlog.archive import append, event, migrate, sidecar
+from sessionlog.archive import append, event, migrate, notes, sidecar
 from sessionlog.archive.locks import open_private
 from sessionlog.archive.place import Place
 from sessionlog.errors import SessionlogError
-from sessionlog.maintain import backup, batches, prune_memory, redact
+from sessionlog.maintain import backup, batches, merge_notes, prune_memory, redact
 from sessionlog.transcripts import chunks, pruned, store
 
 Summary = Counter[str]  # what was new: {"events": 12, …}
@@ -82,6 +82,7 @@ def preview(place: Place, sources: list[str]) -> list[Summary]:
         copy = Place(place.home, place.project, os.path.join(folder, "target.db"))
         if os.path.exists(place.db):
             _copy(place.db, copy.db)
+            notes.add(copy, notes.load(place).values())
         return run(copy, sources)
 
 
@@ -92,6 +93,7 @@ def run(place: Place, sources: list[str]) -> list[Summary]:
 
 def _merge(place: Place, source: str) -> Summary:
     summary: Summary = Counter()
+    annotations = merge_notes.load(source, redact.GivenRules(place.home))
     with _folder_beside(place) as folder, closing(batches.open_archive(place)) as connection:
         copy = _prepared_copy(source, folder, place.home)
         connection.execute("ATTACH ? AS other", (copy,))
@@ -100,6 +102,7 @@ def _merge(place: Place, source: str) -> Summary:
             prune_memory.keep_out(other, pruned.read(connection))
         sessions = [row[0] for row in connection.execute("SELECT session_id FROM other.sessions").fetchall()]
         batches.in_turns(connection, _steps(connection, sessions, summary))
+        summary["notes"] += merge_notes.add(place, connection, annotations)
         connection.execute("DETACH other")
         connection.execute("UPDATE archive SET prices = NULL")
         prices.apply(connection, place.home)

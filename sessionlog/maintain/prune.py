@@ -70,7 +70,7 @@ def plan(place: Place, which: Which, only_output: bool = False) -> Plan:
 
 
 def run(plan: Plan) -> None:
-    """Carry the plan out. Killed in its midst, it leaves a sound archive, and the next run finishes the work."""
+    """Carry the plan out. Killed half-way, it leaves a sound archive, and the next run finishes the work."""
     sidecar.forget(plan.place)  # before: a run that is killed must leave no trace of what is gone
     with closing(batches.open_archive(plan.place)) as connection:
         connection.execute(_KEEP_COUNTS)

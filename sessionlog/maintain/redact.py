@@ -45,7 +45,7 @@ class GivenRules(Rules):
         self.named += (*map(_detector_of_value, values), *map(_detector_of_pattern, patterns))
 
     def cleaned(self, text: str) -> str:
-        """A text of the archive without its secrets, be it JSON or not."""
+        """A text of the archive without its secrets, JSON or not."""
         data = text.encode("utf-8", "surrogateescape")
         if text[:1] in ("{", "[", '"'):
             return chunks.clean_line(data, self).decode("utf-8", "surrogateescape")
@@ -84,7 +84,7 @@ def preview(place: Place, rules: GivenRules) -> Replacements:
 
 
 def run(place: Place, rules: GivenRules) -> Replacements:
-    """Replace it. Killed in its midst, it leaves a sound archive, and the next run finishes the work."""
+    """Replace it. Killed half-way, it leaves a sound archive, and the next run finishes the work."""
     found = Replacements()
     sidecar.forget(place)
     with closing(_open(place)) as connection:
@@ -306,9 +306,21 @@ def _sweep_chunks(
                 reader = transcripts.reader(client, session_id or "", agent_id)
                 only = frozenset[str]() if kind == transcript_files.HISTORY else None
                 span = chunks.Span(file, kind, session_id or "", agent_id, 0, len(cleaned), only)
+                chunks.resume(reader, _chunk_before(connection, *key), rules)
                 chunks.understand(lines, span, reader)
                 _update_messages(connection, key[0], first_line, reader)
         yield
+
+
+def _chunk_before(connection: sqlite3.Connection, transcript_id: int, sequence: int) -> list[bytes]:
+    """The lines before a chunk, as far as the one before it has them."""
+    row = connection.execute(
+        "SELECT data FROM transcript_chunks WHERE transcript_id = ? AND sequence = ?", (transcript_id, sequence - 1)
+    ).fetchone()
+    try:
+        return chunks.unpack(row[0]).split(b"\n") if row else []
+    except chunks.Unreadable:
+        return []
 
 
 def _store_chunk(connection: sqlite3.Connection, key: tuple[int, int], data: bytes, replacements: int) -> None:

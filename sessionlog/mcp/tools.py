@@ -206,6 +206,8 @@ def _told(story: stories.Story) -> Iterator[str]:
         yield f"commit {commit.id[:10]} {plain.one_line(commit.author, 40)}: {plain.one_line(commit.summary)}"
     if not story.chapters:
         yield "not recorded: no recorded edit wrote this line"
+    for ran in story.suspects:
+        yield f"{ran.name} may have: $ {plain.one_line(ran.command, WIDTH)}"
     for chapter in story.chapters:
         edit, prompt = chapter.described.edit, chapter.described.prompt
         at = edit.at[:19].replace("T", " ")

@@ -10,13 +10,14 @@ import sys
 def main(home: str, project: str, db: str, transcript_path: str, stamp: str, client: str) -> None:
     """Import one session. Errors are not reported: the next import meets them again."""
     from sessionlog.archive.place import Place
+    from sessionlog.record import bundle
     from sessionlog.transcripts import importer
 
     os.unlink(stamp)  # before reading: an event from now on wants another import
     importer.follow(Place(home, project, db), transcript_path, client)
-    if os.path.exists(f"{home}/ship.json"):  # some project is shipped: perhaps this one
-        child = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "team", "ship_child.py")
-        os.execv(sys.executable, [sys.executable, "-I", child, home, db])  # noqa: S606 (our own script)
+    bundle.bring_up_to_date()
+    after = os.path.join(os.path.dirname(os.path.abspath(__file__)), "after_import.py")
+    os.execv(sys.executable, [sys.executable, "-I", after, home, db])  # noqa: S606 (our own script)
 
 
 if __name__ == "__main__":

@@ -74,6 +74,21 @@ def path_of_input(inputs: Any) -> str:
     return found if isinstance(found, str) else ""
 
 
+def paths_of_input(inputs: Any) -> list[str]:
+    """All files that a call with this input is about: a patch may change several, each edit names its own."""
+    edits = inputs.get("edits") if isinstance(inputs, dict) else None
+    named = [path_of_input(edit) for edit in edits] if isinstance(edits, list) else []
+    return list(dict.fromkeys(filter(None, [path_of_input(inputs), *named])))
+
+
+def on_file(call: Call, path: str) -> Call:
+    """What a call did to one file, if it changed several."""
+    if len(paths := paths_of_input(call.input)) < 2 or path not in paths:
+        return call
+    own = [edit for edit in call.input["edits"] if path_of_input(edit) == path]
+    return call._replace(input={**call.input, "file_path": path, "edits": own})
+
+
 def path_in(text: str | None) -> str:
     """The same, of an input as JSON or the beginning of one; empty if it has none."""
     match = _PATH.search(text or "")

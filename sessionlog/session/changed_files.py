@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from sessionlog.fastlib import parse_json
 from sessionlog.session import call as calls
 from sessionlog.session.call import COMPARED_LINES, Call
 from sessionlog.session.load import load
@@ -17,10 +18,10 @@ MOST_EDITS = 500
 
 # The unary plus keeps SQLite on the index of the session.
 _PATHS = """
-    SELECT tool_use_id, coalesce(file_path, tool_input) AS path FROM events
+    SELECT tool_use_id, iif(tool_name = 'apply_patch', tool_input, coalesce(file_path, tool_input)) AS named FROM events
     WHERE session_id = :session_id AND +event IN ('PreToolUse', 'PostToolUse') AND +action IN ('edit', 'write')
     UNION ALL
-    SELECT tool_use_id, text FROM transcript_parts
+    SELECT tool_use_id, coalesce(file_path, text) FROM transcript_parts
     WHERE session_id = :session_id AND +kind = 'tool_use' AND +action IN ('edit', 'write')
 """
 
@@ -42,22 +43,30 @@ class Piece(NamedTuple):
 
 def read(connection: sqlite3.Connection, session_id: str, outline: Outline) -> list[ChangedFile]:
     """The files that a session changed, in the order of their first change."""
-    paths: dict[str, str] = {}
+    paths: dict[str, list[str]] = {}
     for row in connection.execute(_PATHS, {"session_id": session_id}):
-        tool_use_id, told = row["tool_use_id"], row["path"]
-        if tool_use_id and told and not paths.get(tool_use_id):
-            paths[tool_use_id] = calls.path_in(told) if told.startswith("{") else told
+        tool_use_id, named = row["tool_use_id"], row["named"]
+        if tool_use_id and named and not paths.get(tool_use_id):
+            paths[tool_use_id] = _paths(named) if named.startswith("{") else [named]
     found: dict[str, list[Item]] = {}
     for item in outline.items:
-        if item.is_edit and (path := paths.get(item.tool_use_id or "")):
+        for path in paths.get(item.tool_use_id or "", ()) if item.is_edit else ():
             found.setdefault(path, []).append(item)
     return [ChangedFile(path, items) for path, items in found.items()]
+
+
+def _paths(inputs: str) -> list[str]:
+    """The files in an input as JSON; in the beginning of one, the first."""
+    try:
+        return calls.paths_of_input(parse_json(inputs)) or [calls.path_in(inputs)]
+    except ValueError:
+        return [calls.path_in(inputs)]
 
 
 def pieces(connection: sqlite3.Connection, session_id: str, file: ChangedFile) -> list[Piece]:
     """What the session did to a file, as few diffs as possible."""
     entries = load(connection, session_id, file.items[:MOST_EDITS])
-    return list(combined([entry.call for entry in entries if entry.call]))
+    return list(combined([calls.on_file(entry.call, file.path) for entry in entries if entry.call]))
 
 
 def combined(edits: list[Call]) -> Iterator[Piece]:

@@ -38,6 +38,7 @@ class FileEdit(NamedTuple):
     replacements: tuple[Replacement, ...] = ()
     added: str = ""  # somewhere: a cell of a notebook, as its lines stand in the file
     moved_to: str = ""
+    is_sure: bool = True  # else it happened only if the file has the old text
 
 
 def of_input(inputs: Any, action: str, cwd: str | None = None) -> list[FileEdit]:

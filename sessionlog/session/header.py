@@ -6,6 +6,7 @@ import sqlite3
 from typing import Any, NamedTuple
 
 from sessionlog.agents.claude_code import tags
+from sessionlog.agents.registry import CLAUDE_CODE
 from sessionlog.text import plain
 
 Row = dict[str, Any]
@@ -25,12 +26,20 @@ class Overview(NamedTuple):
     session: Row
     project: str
     usage: list[Row]
+    # Others that it goes on from: old clients give a resumed session a new id, and may write both ids to one file.
+    continues: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
         """What the session is about, as far as anybody said."""
         asked = tags.without((self.session["first_prompt"] or "")[:2000])
         return self.session.get("title") or asked or f"Session {self.session['session_id'][:8]}"
+
+    @property
+    def agent(self) -> str:
+        """The agent, if it is another than Claude Code."""
+        client = self.session.get("client") or CLAUDE_CODE
+        return "" if client == CLAUDE_CODE else str(client)
 
     @property
     def took(self) -> str:
@@ -54,6 +63,11 @@ class Overview(NamedTuple):
             return [self.session["model"]] if self.session["model"] else []
         return [_used(row) for row in self.usage]
 
+    @property
+    def links(self) -> list[str]:
+        """One line for each session that has a part of the same conversation."""
+        return [f"goes on from lines of session {session_id}" for session_id in self.continues]
+
 
 def load(connection: sqlite3.Connection, session: Row, project: str) -> Overview:
     """The overview of a session, given as a row of `session_summary`."""
@@ -63,12 +77,24 @@ def load(connection: sqlite3.Connection, session: Row, project: str) -> Overview
         ).fetchall()
     except sqlite3.OperationalError:  # an old archive on a disk that cannot be written
         usage = []
-    return Overview(session, project, usage)
+    before = connection.execute(_CONTINUES, (session["session_id"],)) if session.get("messages") else ()
+    return Overview(session, project, usage, tuple(row["session_id"] for row in before))
+
+
+# A fork repeats the lines before it as its own.
+_CONTINUES = """
+SELECT DISTINCT before.session_id FROM transcript_parts AS part
+JOIN transcript_parts AS before ON before.uuid = part.parent_uuid AND before.session_id <> part.session_id
+WHERE part.session_id = ? AND part.part = 0 AND NOT EXISTS (
+    SELECT 1 FROM transcript_parts AS own WHERE own.uuid = part.parent_uuid AND own.session_id = part.session_id
+)
+ORDER BY before.session_id
+"""
 
 
 def _used(row: Row) -> str:
     cached = f" ({row['cache_read_tokens']:,} from the cache)" if row["cache_read_tokens"] else ""
     read = row["input_tokens"] + row["cache_read_tokens"] + row["cache_write_tokens"]
-    told = plain.cost(row["cost_usd"], row.get("unpriced_tokens"))
-    cost = f", {told}" if told else ""
+    price = plain.cost(row["cost_usd"], row.get("unpriced_tokens"))
+    cost = f", {price}" if price else ""
     return f"{row['model']}: {read:,} tokens in{cached}, {row['output_tokens']:,} out{cost}"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import sqlite3
+from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -16,6 +18,9 @@ from sessionlog.text.plain import duration
 from sessionlog.transcripts.stored_lines import Lines
 
 Row = dict[str, Any]
+
+# How many items after it a row may come that is a part of an item.
+LOOK_BACK = 20
 
 
 class Entry(NamedTuple):
@@ -40,9 +45,7 @@ def entries(
     connection: sqlite3.Connection, session_id: str, *, since: str = "", tools: frozenset[str] | None = None
 ) -> Iterator[Entry]:
     """The session from its start, or from `since` on, as it is read; of tool calls only those of `tools`."""
-    found = merge.items(connection, session_id, since)
-    wanted = found if tools is None else (item for item in found if item.kind != "tool" or item.title in tools)
-    return load(connection, session_id, wanted)
+    return load(connection, session_id, _wanted(merge.items(connection, session_id, since), tools))
 
 
 def around(
@@ -55,21 +58,22 @@ def around(
         f"SELECT at FROM {table} WHERE session_id = ? AND at <= ? ORDER BY at DESC LIMIT 1 OFFSET ?",
         (session_id, at, 2 * count + 2),
     ).fetchone()
-    before: list[Entry] = []
-    after = -1
-    for entry in entries(connection, session_id, since=row["at"] if row else "", tools=tools):
-        if after < 0 and name not in entry.names:
-            if not entry.minor:
-                before = [*before, entry][-count:]
-            continue
-        if after < 0:
-            yield from before
-        elif entry.minor:
-            continue
-        yield entry
-        after += 1
-        if after >= count:
-            return
+    near: deque[Item] = deque(maxlen=2 * count + LOOK_BACK)
+    items = _wanted(merge.items(connection, session_id, row["at"] if row else "", keep_calls=True), tools)
+    found = None
+    for item in itertools.chain(items, (None,)):
+        # Asked again each time: a later row may become a part of an item that was there before.
+        found = next((number for number, one in enumerate(near) if name in one.names), None)
+        if found is not None and len(near) > found + count:
+            break
+        if item and (not item.minor or name in item.names):
+            near.append(item)
+    if found is not None:
+        yield from load(connection, session_id, list(near)[max(0, found - count) : found + count + 1])
+
+
+def _wanted(items: Iterator[Item], tools: frozenset[str] | None) -> Iterator[Item]:
+    return items if tools is None else (item for item in items if item.kind != "tool" or item.title in tools)
 
 
 def load(connection: sqlite3.Connection, session_id: str, items: Iterable[Item]) -> Iterator[Entry]:
@@ -101,8 +105,8 @@ def _summary(connection: sqlite3.Connection, session_id: str, at: str) -> str:
         "ORDER BY at LIMIT 1",
         within,
     ).fetchone()
-    if row and (told := _object(row["extra"]).get("compact_summary")):
-        return str(told)
+    if row and (summary := _object(row["extra"]).get("compact_summary")):
+        return str(summary)
     row = connection.execute(
         "SELECT text FROM transcript_parts WHERE session_id = ? AND at >= ? AND at < ? AND +kind = 'compact_summary' "
         "ORDER BY at LIMIT 1",

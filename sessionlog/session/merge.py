@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import heapq
 import sqlite3
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
-from sessionlog.agents.claude_code.tools import CALL_EVENTS
+from sessionlog.agents.claude_code.tools import CALL_ENDS, CALL_EVENTS
 from sessionlog.session.outline import Agent, Item, Outline
+from sessionlog.times import archive_text, moment
 
 EVENT_KINDS = {
     "UserPromptSubmit": "prompt",
@@ -61,15 +64,25 @@ MINOR_EVENTS = ("MessageDisplay", "PostToolBatch", "SupervisorReview")
 _EVENTS = """
     SELECT
         at, 'e', id, iif(event = 'UserPromptSubmit' AND NOT is_typed, 'AgentPrompt', event), agent_id, agent_type,
-        tool_name, tool_use_id, prompt_id, action, outcome, 1, 0
+        tool_name, tool_use_id, prompt_id, action, outcome, 1, 0, NULL, NULL
     FROM events WHERE session_id = ? AND at >= ? ORDER BY at, id
 """
-_PARTS = """
-    SELECT at, 'm', id, kind, agent_id, NULL, tool_name, tool_use_id, prompt_id,
+_PART = """
+        'm', id, kind, agent_id, NULL, tool_name, tool_use_id, prompt_id,
         iif(tool_name IS NULL, NULL, action), outcome,  -- most have no tool, and finding its action takes time
-        CASE kind WHEN 'history' THEN text LIKE '/%' ELSE text IS NOT NULL END, thinking IS NOT NULL
-    FROM transcript_parts WHERE session_id = ? AND at >= ? ORDER BY at, id
+        CASE kind WHEN 'history' THEN text LIKE '/%' ELSE text IS NOT NULL END, thinking IS NOT NULL,
+        transcript_id, line
+    FROM transcript_parts WHERE session_id = ?
 """
+_PARTS = f"SELECT at, {_PART} AND at >= ? ORDER BY at, id"
+_PARTS_IN_FILES = f"SELECT at, {_PART} AND at IS NOT NULL ORDER BY transcript_id, line, part"
+_LINES = "SELECT at, transcript_id, line FROM transcript_parts WHERE session_id = ? AND at IS NOT NULL ORDER BY at, id"
+# Where lines of a file are in another order than their times by more than this (in days), somebody set the clock back,
+# and the order of the lines is right. What is written at about the same time may have its times in any order.
+SET_BACK = 2 / 1440
+# What is taken to lie between the last line before that and the first one after it.
+GAP = timedelta(minutes=1)
+NONE = timedelta()
 # What the hooks have seen of what a transcript may have too. The unary plus keeps SQLite on the index of the session.
 _SEEN_BY_HOOKS = """
     SELECT iif(event = 'UserPromptSubmit' AND NOT is_typed, 'AgentPrompt', event), prompt_id,
@@ -91,7 +104,11 @@ _DECISION = "SELECT iif(json_valid(extra), json_extract(extra, '$.decision'), NU
 def read(connection: sqlite3.Connection, session_id: str) -> Outline:
     """Everything that happened in a session."""
     merger = _Merger(connection, session_id)
-    items = list(merger.run())
+    try:
+        items = list(merger.run())
+    except _SetBack:
+        merger = _Merger(connection, session_id, in_files=True)
+        items = list(merger.run())
     by_name: dict[str, Item] = {}
     for item in items:
         if item.agent_id:
@@ -110,12 +127,13 @@ def read(connection: sqlite3.Connection, session_id: str) -> Outline:
     return Outline(items, by_name, merger.agents)
 
 
-def items(connection: sqlite3.Connection, session_id: str, since: str = "") -> Iterator[Item]:
+def items(connection: sqlite3.Connection, session_id: str, since: str = "", keep_calls: bool = False) -> Iterator[Item]:
     """The items of a session from a time on, as they are read: of a call, what its first row says.
 
-    The memory this takes does not grow with the session, but for the ids of its calls.
+    The memory this takes does not grow with the session, but for the ids of its calls; if they are to be kept, later
+    rows are added to them. Where the clock was set back, the whole session is read first.
     """
-    return _Merger(connection, session_id, since, keep_calls=False).run()
+    return _Merger(connection, session_id, since, keep_calls, _is_set_back(connection, session_id)).run()
 
 
 def event_item(row: dict[str, Any]) -> Item:
@@ -166,16 +184,27 @@ class _Seen:
     twins: list[str] = field(default_factory=list)
 
 
+class _SetBack(Exception):
+    """Lines of a file are not in the order of their times: somebody set the clock back."""
+
+
 class _Merger:
     """Goes through the rows of both tables in the order of time; what both have becomes one item, where it begins."""
 
     def __init__(
-        self, connection: sqlite3.Connection, session_id: str, since: str = "", keep_calls: bool = True
+        self,
+        connection: sqlite3.Connection,
+        session_id: str,
+        since: str = "",
+        keep_calls: bool = True,
+        in_files: bool | None = None,  # in the order of files; if that is not known, `_SetBack` may be raised
     ) -> None:
         self.connection = connection
         self.session_id = session_id
         self.since = since
         self.keep_calls = keep_calls
+        self.in_files = in_files
+        self.times: dict[str, str] = {}  # what the clock said, where that is not the order
         self.agents: dict[str, Agent] = {}
         self.calls: dict[str, Item | None] = {}
         # Calls that failed by the transcript: Codex tells hooks no exit codes.
@@ -208,9 +237,11 @@ class _Merger:
                     if tool_use_id:
                         self.questions.setdefault(tool_use_id, []).append(row_id)
                         self.calls_asked_about[row_id] = tool_use_id
-        for row in heapq.merge(*(self._rows(query) for query in ((_EVENTS, _PARTS) if self.has_parts else (_EVENTS,)))):
-            at, source, row_id, kind, agent_id, agent_type, tool, tool_use_id, prompt_id, action, outcome, *has = row
+        for row in self._rows():
+            at, source, row_id, kind, agent_id, agent_type, tool, tool_use_id, prompt_id, action, outcome = row[:11]
             name = f"{source}{row_id}"
+            if self.in_files:
+                at = self.times[name]
             if agent_id:
                 agent = self.agents.setdefault(agent_id, Agent(agent_id))
                 agent.type = agent.type or agent_type or ""
@@ -238,10 +269,36 @@ class _Merger:
                     yield self._numbered(item)
             else:
                 item = Item(at, name, PART_KINDS.get(kind, "event"), kind, agent_id, None, "", outcome or "")
-                yield from self._message(item, prompt_id, *has)
+                yield from self._message(item, prompt_id, row[11], row[12])
 
-    def _rows(self, query: str) -> Iterator[tuple[Any, ...]]:
-        return _tuples(self.connection, query, self.session_id, self.since)
+    def _rows(self) -> Iterator[tuple[Any, ...]]:
+        """The rows of both tables in order, by what is first in them."""
+        events = _tuples(self.connection, _EVENTS, self.session_id, self.since)
+        if not self.has_parts:
+            return events
+        if self.in_files:
+            all_parts = list(_tuples(self.connection, _PARTS_IN_FILES, self.session_id))
+            all_events = list(_tuples(self.connection, _EVENTS, self.session_id, ""))
+            self.times = {f"{row[1]}{row[2]}": row[0] for row in (*all_parts, *all_events)}
+            parts, shifts = _corrected_parts(all_parts)
+            rows = sorted([*_corrected_events(all_events, shifts), *parts])
+            return (row for row in rows if row[0] >= self.since)
+        by_time = _tuples(self.connection, _PARTS, self.session_id, self.since)
+        return heapq.merge(events, self._watched(by_time) if self.in_files is None else by_time)
+
+    def _watched(self, parts: Iterator[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+        """The parts as they come. As a rule all files are in order, and asking beforehand would take time."""
+        latest: dict[int, int] = {}
+        for part in parts:
+            file, line = part[-2:]
+            if line < latest.get(file, 0):
+                if _is_set_back(self.connection, self.session_id):
+                    raise _SetBack
+                yield part
+                yield from parts
+                return
+            latest[file] = line
+            yield part
 
     def _ask(self, call: Item, tool_use_id: str) -> None:
         """Whether permission was asked for a call, and given: that is a part of the call."""
@@ -353,6 +410,71 @@ class _Merger:
 
     def _words(self, item: Item) -> str:
         return words(self.connection, item, -1)
+
+
+def _is_set_back(connection: sqlite3.Connection, session_id: str) -> bool:
+    """Whether a line is much later than one that follows it in its file."""
+    # Of each file, and of each minute in it that has a later line than those before: that line, and the first time.
+    files: dict[int, tuple[list[int], list[str]]] = {}
+    for at, file, line in _tuples(connection, _LINES, session_id):
+        lines, times = files.setdefault(file, ([], []))
+        if not lines or line >= lines[-1]:
+            if times and at[:16] == times[-1][:16]:
+                lines[-1] = line
+            else:
+                lines.append(line)
+                times.append(at)
+        elif _days(times[bisect_right(lines, line)], at) > SET_BACK:
+            return True
+    return False
+
+
+def _days(earlier: str, later: str) -> float:
+    try:
+        return (moment(later) - moment(earlier)).total_seconds() / 86400
+    except (ValueError, OverflowError):
+        return 0
+
+
+def _corrected_parts(
+    parts: list[tuple[Any, ...]],
+) -> tuple[list[tuple[Any, ...]], dict[tuple[str, bool], timedelta]]:
+    """The parts with the times of a clock that is never set back, and by how much those of calls and prompts differ."""
+    found = []
+    shifts: dict[tuple[str, bool], timedelta] = {}
+    file, shift, latest = None, NONE, ""
+    for part in parts:
+        if part[-2] != file:
+            file, shift, latest = part[-2], NONE, ""
+        at = _later(part[0], shift)
+        if at < latest and _days(at, latest) > SET_BACK:
+            shift += moment(latest) - moment(at) + GAP
+            at = _later(part[0], shift)
+        latest = max(latest, at)
+        found.append((at, *part[1:]))
+        kind, tool_use_id, prompt_id = part[3], part[7], part[8]
+        if key := tool_use_id or prompt_id:
+            shifts.setdefault((key, kind == "tool_result"), shift)
+    return found, shifts
+
+
+def _corrected_events(
+    events: list[tuple[Any, ...]], shifts: dict[tuple[str, bool], timedelta]
+) -> Iterator[tuple[Any, ...]]:
+    """Likewise for events: by as much as the line that says the same, or as the event that came before it."""
+    shift = NONE
+    for event in sorted(events, key=lambda event: int(event[2])):
+        kind, tool_use_id, prompt_id = event[3], event[7], event[8]
+        key = tool_use_id or (prompt_id if kind in ("UserPromptSubmit", "AgentPrompt") else None)
+        shift = shifts.get((key, kind in CALL_ENDS), shift) if key else shift
+        yield (_later(event[0], shift), *event[1:])
+
+
+def _later(at: str, shift: timedelta) -> str:
+    try:
+        return archive_text(moment(at) + shift) if shift else at
+    except (ValueError, OverflowError):
+        return at
 
 
 def _continue_call(call: Item, name: str, tool: str | None, action: str | None, outcome: str | None) -> None:

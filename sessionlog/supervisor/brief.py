@@ -71,7 +71,7 @@ def _course(connection: sqlite3.Connection, session_id: str) -> tuple[Brief, Bri
     """The prompts, what was done, and the last answer."""
     first: list[Brief] = []
     last: deque[Brief] = deque(maxlen=LAST_PROMPTS)
-    told: deque[load.Entry] = deque(maxlen=CALLS)
+    latest: deque[load.Entry] = deque(maxlen=CALLS)
     tools: Counter[str] = Counter()
     files: Counter[str] = Counter()
     prompts = failures = 0
@@ -83,7 +83,7 @@ def _course(connection: sqlite3.Connection, session_id: str) -> tuple[Brief, Bri
         elif entry.kind == "answer" and not entry.agent_id:
             answer = entry.text
         elif entry.kind == "tool" and entry.call:
-            told.append(entry)
+            latest.append(entry)
             tools[entry.call.name] += 1
             failures += entry.call.outcome == "failed"
             if calls.is_change(entry.call):
@@ -93,8 +93,8 @@ def _course(connection: sqlite3.Connection, session_id: str) -> tuple[Brief, Bri
         "tools": dict(tools.most_common()),
         "failures": failures,
         "files_changed": {cut(path, ARGUMENT): count for path, count in files.most_common(FILES)},
-        "calls": [_call(entry) for entry in told],
-        "calls_left_out": tools.total() - len(told),
+        "calls": [_call(entry) for entry in latest],
+        "calls_left_out": tools.total() - len(latest),
     }
     return task, done, answer
 
@@ -126,6 +126,6 @@ def _reviews(connection: sqlite3.Connection, session_id: str) -> list[Brief]:
     found = []
     for row in reversed(rows):
         extra = parse_json(row["extra"]) if row["extra"] else {}
-        told = {key: extra.get(key) for key in ("iteration", "about", "decision", "reviewer")}
-        found.append({"at": row["at"], **told, "feedback": cut(row["message"] or row["error"] or "", FEEDBACK)})
+        latest = {key: extra.get(key) for key in ("iteration", "about", "decision", "reviewer")}
+        found.append({"at": row["at"], **latest, "feedback": cut(row["message"] or row["error"] or "", FEEDBACK)})
     return found

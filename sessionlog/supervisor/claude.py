@@ -19,7 +19,7 @@ Step back from the work above: you are now its reviewer, strict and fair, and yo
 
 Judge by what was asked for and what was really done, not by what was said about it:
 - Is everything done that the user asked for, all of it, and nothing left as a stub or for later?
-- Was it checked by running it? Did the last run of the tests pass? Does a failure stand unexplained?
+- Was it checked by running it? Did the last run of the tests pass? Is there a failure that nobody explained?
 - Does the last answer claim anything that the record below does not bear out?
 Read files if you must; change nothing. Do not ask for more than the user asked for. What an earlier review asked for
 and was done is settled.

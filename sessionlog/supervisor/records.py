@@ -73,7 +73,7 @@ def _common(about: HookInput) -> dict[str, Any]:
     """What both events say of the event that they are about."""
     payload = about.payload
     keys = ("prompt_id", "agent_id", "agent_type", "cwd")
-    told = {
+    fields = {
         "session_id": about.session_id,
         "supervisor_id": about.supervisor_id,
         "about": about.event,
@@ -81,4 +81,4 @@ def _common(about: HookInput) -> dict[str, Any]:
         "about_tool_use_id": payload.get("tool_use_id"),
         **{str(key): payload.get(key) for key in keys},
     }
-    return {key: value for key, value in told.items() if value is not None}
+    return {key: value for key, value in fields.items() if value is not None}

@@ -45,23 +45,23 @@ def _review(place: Place, about: HookInput, command: str, limit: int, deadline: 
     started = time.monotonic()
     wait = min(records.LOCK_WAIT, max(deadline - started, 0))
     iteration = records.begin(place, about, command, limit, wait)
-    told: dict[str, Any] = {"reviewer": command, "iteration": iteration, "max_iterations": limit}
+    outcome: dict[str, Any] = {"reviewer": command, "iteration": iteration, "max_iterations": limit}
     if iteration > limit:
-        told |= {"decision": "allow", "message": f"The limit of {limit} reviews in one session is reached."}
-        answer = contract.decided(about.event, True, told["message"])
+        outcome |= {"decision": "allow", "message": f"The limit of {limit} reviews in one session is reached."}
+        answer = contract.decided(about.event, True, outcome["message"])
     else:
         try:
             found = _ask(place, about, command, iteration, limit, deadline)
             answer = contract.decided(about.event, found.allow_stop, found.reason)
-            told |= {"decision": "allow" if found.allow_stop else "block", "message": found.reason}
+            outcome |= {"decision": "allow" if found.allow_stop else "block", "message": found.reason}
         except run_command.TimedOut:
             answer = contract.timed_out()
-            told |= {"decision": "none", "error": "the reviewer took too long"}
+            outcome |= {"decision": "none", "error": "the reviewer took too long"}
         except Exception as error:
             answer = contract.failed(_explained(error))
-            told |= {"decision": "none", "error": _explained(error)}
-    told["duration_ms"] = round((time.monotonic() - started) * 1000)
-    trouble = records.decide(place, about, told)
+            outcome |= {"decision": "none", "error": _explained(error)}
+    outcome["duration_ms"] = round((time.monotonic() - started) * 1000)
+    trouble = records.decide(place, about, outcome)
     return answer._replace(stderr="\n".join(filter(None, (answer.stderr, trouble))))
 
 

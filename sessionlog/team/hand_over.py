@@ -47,9 +47,9 @@ def hand_over(place: Place, session_id: str, theirs: str, mine: str, dry_run: bo
 def _write(path: str, content: bytes, dry_run: bool) -> str:
     if os.path.lexists(path):
         try:
-            return "there already" if read_regular(path, len(content) + 1) == content else "in the way"
+            return "there already" if read_regular(path, len(content) + 1) == content else "differs"
         except OSError:
-            return "in the way"
+            return "differs"
     if dry_run:
         return "to be restored"
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)

@@ -133,7 +133,7 @@ def _is_accent(letter: str) -> bool:
 
 
 def _is_cjk(word: str) -> bool:
-    return len(word) == 1 and query.CJK_RUN.fullmatch(word) is not None
+    return len(word) == 1 and query.is_cjk(word)
 
 
 def _filter(tag: str) -> str:

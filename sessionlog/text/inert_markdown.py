@@ -116,8 +116,8 @@ def _block(node: Any) -> str:
             return _list(node.children, [f"{number}. " for number in range(first, first + len(node.children))])
         case "table":
             rows = [row for part in node.children for row in part.children]
-            told = [f"| {' | '.join(_inline(cell).replace(chr(10), ' ') for cell in row.children)} |" for row in rows]
-            return "\n".join((told[0], f"|{' --- |' * len(rows[0].children)}", *told[1:]))
+            lines = [f"| {' | '.join(_inline(cell).replace(chr(10), ' ') for cell in row.children)} |" for row in rows]
+            return "\n".join((lines[0], f"|{' --- |' * len(rows[0].children)}", *lines[1:]))
         case "hr":
             return "* * *"
     return _inline(node)

@@ -23,7 +23,7 @@ except ImportError:  # in the hook's importer, which has the standard library al
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Any, BinaryIO, NamedTuple
 
     from sessionlog.transcripts.pruned import Limits, Unrecorded
@@ -205,6 +205,8 @@ def digest(span: Span, rules: "Rules | None") -> Digest:
             if kept != lines:
                 left_out = sum(bool(line) for line in lines) - sum(bool(line) for line in kept)
                 lines, stored = kept, b"\n".join(kept) if any(kept) else b""
+        if span.offset:
+            resume(reader, _lines_before(span.path, span.offset, getattr(reader, "CONTEXT", ())), rules)
         skips = understand(lines, span, reader)
         if span.limits:
             pruned.keep_out(reader, span.limits)
@@ -227,6 +229,41 @@ def digest(span: Span, rules: "Rules | None") -> Digest:
         skips,
         left_out,
     )
+
+
+# An agent's reader looks back in steps of so many bytes for lines that say something about those of a chunk, until
+# it finds one, but not further than this.
+LOOK_BACK, FURTHEST_BACK = 4 << 20, 64 << 20
+
+
+def _lines_before(path: str, offset: int, marks: "tuple[bytes, ...]") -> "Iterator[bytes]":
+    """The first line of a file, and the last ones before an offset, as far back as the nearest mark."""
+    blocks: list[bytes] = []
+    start = offset
+    while (
+        start > 0
+        and offset - start < FURTHEST_BACK
+        and not any(mark in block for mark in marks for block in blocks[:1])
+    ):
+        length = min(LOOK_BACK, start)
+        start -= length
+        blocks.insert(0, read(path, start, length))
+    if start:
+        yield read(path, 0, LOOK_BACK).partition(b"\n")[0]
+    yield from b"".join(blocks).split(b"\n")  # of a line that is cut, no JSON is left
+
+
+def resume(reader: "Any", before: "Iterable[bytes]", rules: "Rules | None" = None) -> None:
+    """Let the reader of an agent whose lines depend on earlier ones know those before its first one."""
+    marks = getattr(reader, "CONTEXT", ())
+    for line in before if marks else ():
+        if any(mark in line for mark in marks):
+            try:
+                value = parse(clean_line(line, rules) if rules else line)
+            except ValueError:
+                continue
+            if isinstance(value, dict):
+                reader.resume(value)
 
 
 def _piece(data: bytes, span: Span, rules: "Rules | None") -> "tuple[bytes, list[Skip], None, int]":

@@ -144,8 +144,12 @@ def follow(place: Place, transcript_path: str, client: str = "claude-code") -> S
     for _ in range(3):
         summary.contested = 0
         with Targets(place) as targets:
-            plans = list(_plans(transcripts.of_session(transcript_path, client), targets, summary, None))
+            sources = list(transcripts.of_session(transcript_path, client))
+            plans = list(_plans(sources, targets, summary, None))
             _carry_out(plans, targets, summary, 1, lambda done, total: None)
+            if os.path.exists(place.db):  # events may have come after the import of their lines
+                sessions = {source.session_id for source in sources if source.session_id}
+                store.count_messages(targets.connection(place), sessions)
         if not summary.contested:  # else another importer was at it, and may have begun before the last lines came
             break
     return summary

@@ -19,7 +19,7 @@ from sessionlog.transcripts import chunks, store, versions
 
 
 class Restored(NamedTuple):
-    """A file, and what became of it: restored, there already, in the way, unreadable."""
+    """A file, and what became of it: restored, there already, differs, unreadable."""
 
     path: str
     bytes: int
@@ -75,7 +75,7 @@ def _restore(content: Callable[[], Iterator[bytes]], replacements: int, path: st
     except chunks.Unreadable:
         return Restored(path, 0, replacements, "unreadable")
     if os.path.lexists(path):
-        state = "there already" if _is_same(path, content()) else "in the way"
+        state = "there already" if _is_same(path, content()) else "differs"
     elif dry_run:
         state = "to be restored"
     else:

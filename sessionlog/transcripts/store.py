@@ -6,7 +6,7 @@ import zlib
 
 from sessionlog.agents.claude_code import prices, transcript_files, transcript_lines
 from sessionlog.agents.registry import CLAUDE_CODE
-from sessionlog.archive import append
+from sessionlog.archive import append, transcript_counts
 from sessionlog.fastlib import encode_json, utc_text
 from sessionlog.transcripts import chunks
 from sessionlog.transcripts.settle import settle
@@ -340,66 +340,6 @@ VALUES (?, ?, ?, ?, ?, ?, ?)
 {WIDEN_SESSION}
 """
 
-# Beside its times, what only the transcripts have of a session: what hooks saw too is counted in `sessions`.
-_COUNT = """
-UPDATE session_facts SET (first_at, last_at, messages, prompts, tool_calls, edits, failures, compactions) = (
-    SELECT
-        min(at), max(at), count(*),
-        ifnull(sum(kind = 'prompt' AND NOT is_known), 0),
-        -- A call once, though some clients write its result again after a compaction.
-        count(DISTINCT iif(outcome IN ('ok', 'failed') AND NOT is_known, tool_use_id, NULL)),
-        count(DISTINCT iif(outcome = 'ok' AND action IN ('edit', 'write') AND NOT is_known, tool_use_id, NULL)),
-        count(DISTINCT iif(outcome = 'failed' AND NOT has_failed, tool_use_id, NULL))
-            + ifnull(sum(kind = 'api_error' AND outcome = 'failed' AND NOT is_known), 0),
-        ifnull(sum(kind = 'compact_boundary'), 0)
-    FROM (
-        SELECT
-            at, kind, outcome, tool_use_id, iif(tool_name IS NULL, NULL, action) AS action,
-            CASE
-                WHEN kind = 'prompt' THEN coalesce(prompt_id, text, '') IN (
-                    SELECT prompt_id FROM events
-                    WHERE session_id = :session_id AND +event = 'UserPromptSubmit' AND prompt_id IS NOT NULL
-                    UNION ALL SELECT prompt FROM events
-                    WHERE session_id = :session_id AND +event = 'UserPromptSubmit' AND prompt IS NOT NULL
-                ) OR ifnull(text, '') IN (
-                    SELECT prompt FROM events
-                    WHERE session_id = :session_id AND +event = 'UserPromptSubmit' AND prompt_id IS NULL
-                        AND prompt IS NOT NULL
-                )
-                WHEN kind = 'tool_result' THEN EXISTS (
-                    SELECT 1 FROM events
-                    WHERE events.tool_use_id = part.tool_use_id AND +events.session_id = :session_id
-                        AND events.event IN ('PostToolUse', 'PostToolUseFailure')
-                )
-                WHEN kind = 'api_error' THEN ifnull(text, '') IN (
-                    SELECT last_assistant_message FROM events
-                    WHERE session_id = :session_id AND +event = 'StopFailure' AND last_assistant_message IS NOT NULL
-                )
-            END AS is_known,
-            outcome = 'failed' AND EXISTS (
-                SELECT 1 FROM events
-                WHERE events.tool_use_id = part.tool_use_id AND +events.session_id = :session_id
-                    AND events.event = 'PostToolUseFailure'
-            ) AS has_failed
-        FROM transcript_parts AS part
-        WHERE session_id = :session_id AND type <> 'history'
-    )
-)
-WHERE session_id = :session_id
-"""
-
-
-# A session that no hook saw has the times of its messages, and not those of its file.
-_DATE = """
-UPDATE sessions SET (started_at, last_at) = (
-    SELECT facts.first_at, facts.last_at FROM session_facts AS facts WHERE facts.session_id = sessions.session_id
-)
-WHERE session_id = ? AND events = 0 AND EXISTS (
-    SELECT 1 FROM session_facts AS facts WHERE facts.session_id = sessions.session_id AND facts.first_at IS NOT NULL
-)
-"""
-
-
 _SUMMARISE = """
 INSERT INTO session_facts (session_id, summary)
 SELECT session_id, ? FROM transcript_parts WHERE uuid = ? AND true LIMIT 1
@@ -428,5 +368,4 @@ def count_messages(connection: sqlite3.Connection, session_ids: "Iterable[str]")
     """Complete the parts of these sessions and keep their counts, so that a list of sessions reads no part."""
     for session_id in session_ids:
         settle(connection, session_id)
-        connection.execute(_COUNT, {"session_id": session_id})
-        connection.execute(_DATE, (session_id,))
+        transcript_counts.update(connection, session_id)

@@ -34,7 +34,7 @@ class Lines:
             return None, None
         for block in blocks if isinstance(blocks, list) else ():
             if isinstance(block, dict) and tool_use_id in (block.get("id"), block.get("tool_use_id")):
-                # A line with several results has one structured result; whose it is cannot be told.
+                # A line with several results has one structured result; it does not say whose it is.
                 alone = len(blocks) == 1 and isinstance(entry.get("toolUseResult"), (dict, list))
                 return block, entry["toolUseResult"] if alone else None
         return None, None
@@ -56,8 +56,7 @@ class Lines:
             values, call = chunks.entries(lines[found["line"] - found["first_line"]]), found["tool_use_id"]
             entry = next((value for value in values if value.get("uuid") == found["uuid"]), values[0])
             if found["client"] != CLAUDE_CODE:
-                translated = transcripts.entries(found["client"], entry, found["session_id"])
-                entry = {"message": {"content": [block for one in translated for block in one["message"]["content"]]}}
+                entry = _translated(found, entry, lines[: found["line"] - found["first_line"]])
                 if call and "." in call:  # the archive added a number
                     call = call.partition(".")[0] + "."
             return entry, call
@@ -77,3 +76,11 @@ class Lines:
             except chunks.Unreadable:  # what the row itself holds is all there is to show
                 self._chunks[key] = []
         return self._chunks[key]
+
+
+def _translated(found: dict[str, Any], entry: Any, before: list[bytes]) -> dict[str, Any]:
+    """A line of another agent, which may be several of Claude Code's, as one with all of their blocks."""
+    reader: Any = transcripts.reader(found["client"], found["session_id"], None)
+    chunks.resume(reader, before)
+    blocks = [block for one in reader.entries(entry) for block in one["message"]["content"] or ()]
+    return {"message": {"content": blocks}}

@@ -77,7 +77,7 @@ def _ranked(connection: sqlite3.Connection, name: str, versions: list[Version]) 
 
 
 def _age(connection: sqlite3.Connection, version: Version) -> tuple[int, int, str]:
-    """A small file is written anew as a whole, so its newest version counts; the output of a tool is written once."""
+    """A small file is rewritten as a whole, so its newest version counts; a tool's output is written once."""
     is_output = version.kind == transcript_files.TOOL_RESULT
     size = sum(_lines(connection, version.id).values()) if is_output else 0
     return size, version.file_mtime_ns, version.last_import_at

@@ -83,7 +83,7 @@ def relative(archive: Archive, path: str) -> str:
 
 
 def connect(archive: Archive) -> sqlite3.Connection:
-    """A read-only connection, for whoever is in a thread already."""
+    """A read-only connection, for code that already runs in a thread."""
     return reading.connect(archive.place)
 
 

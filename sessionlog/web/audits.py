@@ -14,6 +14,7 @@ from urllib.parse import urlencode
 from datasette.utils.asgi import NotFound, Response
 
 from sessionlog import times as when
+from sessionlog.archive import one_client
 from sessionlog.archive.time_limit import TookTooLong
 from sessionlog.ask import audit
 from sessionlog.errors import SessionlogError
@@ -40,9 +41,11 @@ class Asked(NamedTuple):
     """What the address asks for."""
 
     project: str
+    client: str
     since: str  # as it was typed
     since_at: str  # as the archive writes it
     chosen: list[Archive]
+    clients: list[str]  # that have sessions in any archive
 
 
 class AuditTable(NamedTuple):
@@ -65,7 +68,7 @@ def routes(datasette: Any) -> list[tuple[str, Any]]:
 
 async def page(datasette: Any, request: Any) -> Response:
     """The questions."""
-    asked = _asked(datasette, request)
+    asked = await _asked(datasette, request)
     groups = itertools.groupby(audit.audits().values(), lambda query: query.group)
     return await pages.render(
         datasette,
@@ -87,9 +90,9 @@ _HEADINGS = {
 
 async def counts(datasette: Any, request: Any) -> Response:
     """How many rows each question finds, as far as counting is quick. The list fetches it when it is shown."""
-    asked = _asked(datasette, request)
+    asked = await _asked(datasette, request)
     places = [archive.place for archive in asked.chosen]
-    found = await asyncio.to_thread(audit.counts, places, asked.since_at)
+    found = await asyncio.to_thread(audit.counts, places, asked.since_at, client=asked.client)
     findings = {name: query.finding for name, query in audit.audits().items()}
     body = {
         name: {"rows": count.rows, "is_all": count.is_all, "text": str(count), "finding": findings[name]}
@@ -101,9 +104,9 @@ async def counts(datasette: Any, request: Any) -> Response:
 async def answer(datasette: Any, request: Any) -> Response:
     """One question and what it finds."""
     query = _query(request)
-    asked = _asked(datasette, request)
+    asked = await _asked(datasette, request)
     problem, found = "", None
-    job = await background.ask(("audit", query.name, *asked[:3]), lambda tell: _answer(query, asked))
+    job = await background.ask(("audit", query.name, *asked[:4]), lambda tell: _answer(query, asked))
     if job.is_done:
         try:
             found = job.result
@@ -128,9 +131,9 @@ async def answer(datasette: Any, request: Any) -> Response:
 async def download(datasette: Any, request: Any) -> Response:
     """All rows, for programs."""
     query = _query(request)
-    asked = _asked(datasette, request)
+    asked = await _asked(datasette, request)
     places = [archive.place for archive in asked.chosen]
-    rows = await asyncio.to_thread(audit.ask_all, places, query, asked.since_at, SECONDS)
+    rows = await asyncio.to_thread(audit.ask_all, places, query, asked.since_at, SECONDS, asked.client)
     form = request.url_vars["form"]
     if form == "json":
         body = json.dumps(rows, ensure_ascii=True, indent=1)
@@ -152,21 +155,31 @@ def _query(request: Any) -> audit.Audit:
         raise NotFound(str(error)) from None
 
 
-def _asked(datasette: Any, request: Any) -> Asked:
+async def _asked(datasette: Any, request: Any) -> Asked:
     project = request.args.get("project") or ""
     since = (request.args.get("since") or "").strip()[:40]
-    return Asked(project, since, when.parse(since) if since else "", archives.chosen(datasette, [project]))
+    client = (request.args.get("client") or "").strip()[:100]
+    since_at = when.parse(since) if since else ""
+    every = [archive.place for archive in archives.find(datasette).values()]
+    clients = await asyncio.to_thread(one_client.present, every)
+    return Asked(project, client, since, since_at, archives.chosen(datasette, [project]), sorted(clients))
 
 
 def _given(asked: Asked) -> dict[str, str]:
-    return {"project": asked.project, "since": asked.since}
+    return {"project": asked.project, "client": asked.client, "since": asked.since}
 
 
 def _frame(asked: Asked) -> dict[str, Any]:
     times = list(TIMES)
     if asked.since not in dict(times):
         times.append((asked.since, f"Since {asked.since}"))
-    return {"project": asked.project, "since": asked.since, "times": times, "given": _given(asked)}
+    return {"project": asked.project, "since": asked.since, "times": times, "given": _given(asked), **_clients(asked)}
+
+
+def _clients(asked: Asked) -> dict[str, Any]:
+    """The agents to choose from, where there are several."""
+    offered = sorted({*asked.clients, asked.client} - {""})
+    return {"client": asked.client, "clients": offered if len(offered) > 1 else []}
 
 
 def _editor(archive: Archive, query: audit.Audit, asked: Asked) -> str:
@@ -177,14 +190,18 @@ def _editor(archive: Archive, query: audit.Audit, asked: Asked) -> str:
 def _answer(query: audit.Audit, asked: Asked) -> AuditTable:
     found: list[tuple[Archive, audit.Row]] = []
     for archive in asked.chosen:
-        found += [(archive, row) for row in audit.ask_all([archive.place], query, asked.since_at, SECONDS)]
+        found += [
+            (archive, row) for row in audit.ask_all([archive.place], query, asked.since_at, SECONDS, asked.client)
+        ]
     if len(asked.chosen) > 1 and found and "at" in found[0][1]:
         found.sort(key=lambda pair: str(pair[1]["at"] or ""), reverse=True)
     shown = found[:SHOWN]
     columns = [
         name
         for name in (shown[0][1] if shown else ())
-        if name not in NOT_SHOWN and any(row[name] not in (None, "") for _, row in shown)
+        if name not in NOT_SHOWN
+        and (name != "client" or len(asked.clients) > 1)
+        and any(row[name] not in (None, "") for _, row in shown)
     ]
     numeric = {
         name for name in columns if all(row[name] is None or isinstance(row[name], (int, float)) for _, row in shown)

@@ -68,5 +68,5 @@ async def ask(name: Hashable, work: Callable[[Tell], T], *, patience: float = PA
     while not job.is_done and time.monotonic() < deadline:
         await asyncio.sleep(0.004)
     if job.is_done and _jobs.get(name) is job:
-        del _jobs[name]  # whoever asks again wants to know again
+        del _jobs[name]  # the next one who asks gets a new answer
     return job

@@ -13,6 +13,7 @@ from sessionlog.ask.provenance import commit as commits
 from sessionlog.ask.provenance import open as provenance
 from sessionlog.ask.provenance.blame import Line
 from sessionlog.ask.provenance.describe import Described
+from sessionlog.errors import SessionlogError
 from sessionlog.system.git import Repository
 from sessionlog.web import archives, background
 from sessionlog.web import page as pages
@@ -31,7 +32,11 @@ class BlamedLine(NamedTuple):
 
 
 def routes(datasette: Any) -> list[tuple[str, Any]]:
-    return [(r"/-/blame$", page), (r"/-/commit/(?P<archive>[^/]+)/(?P<revision>[0-9a-f]{7,40})$", commit_page)]
+    return [
+        (r"/-/blame$", page),
+        (r"/-/why$", why),
+        (r"/-/commit/(?P<archive>[^/]+)/(?P<revision>[0-9a-f]{7,40})$", commit_page),
+    ]
 
 
 async def page(datasette: Any, request: Any) -> Response:
@@ -62,6 +67,31 @@ async def page(datasette: Any, request: Any) -> Response:
         revision=revision, commit=meant.commit if meant else None, shown=shown, total=total, told=told,
         number=number, skip=skip, following=skip + LINES if skip + LINES < total else None, looking=not job.is_done,
     )  # fmt: skip
+
+
+async def why(datasette: Any, request: Any) -> Response:
+    """From a line of a diff to why it is there: its blame, if it is in the file today; else the edits that have it."""
+    archive = archives.named(datasette, request.args.get("project") or "")
+    path, text = request.args.get("path") or "", request.args.get("line") or ""
+    numbers = await archives.read(archive, lambda connection: places_today(archive, connection, path, text))
+    if len(numbers) == 1:
+        name = os.path.relpath(os.path.realpath(path), os.path.realpath(archive.place.project))
+        address = pages.address("blame", project=archive.name, path=name, line=numbers[0])
+        return Response.redirect(f"{address}#L{numbers[0]}")
+    return Response.redirect(pages.address("files", project=archive.name, path=path, line=text))
+
+
+def places_today(archive: Archive, connection: sqlite3.Connection, path: str, text: str) -> list[int]:
+    """Where a line is in the file as it is now; nowhere if the file may not be shown."""
+    try:
+        file = _inside(archive, path)
+        meant = target.locate(archive.place, file)
+        if not _is_known(connection, meant, file):
+            return []
+        lines = target.text_of(meant).split("\n")
+    except (NotFound, SessionlogError):
+        return []
+    return [number for number, line in enumerate(lines, 1) if text.strip() and line.strip() == text.strip()]
 
 
 async def commit_page(datasette: Any, request: Any) -> Response:

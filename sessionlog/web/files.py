@@ -12,7 +12,7 @@ from datasette.utils.asgi import Response
 from sessionlog.ask import file_history
 from sessionlog.ask.search import index
 from sessionlog.session import call as calls
-from sessionlog.web import archives, background, diffs
+from sessionlog.web import archives, background, blame, diffs
 from sessionlog.web import page as pages
 from sessionlog.web import search as search_page
 from sessionlog.web.archives import Archive
@@ -20,6 +20,8 @@ from sessionlog.web.archives import Archive
 LISTED = 60
 SHOWN = 20
 LONGEST_LINE = 2000
+# Places of a line in today's file that are named.
+TODAY = 10
 
 
 class Shown(NamedTuple):
@@ -114,22 +116,26 @@ async def _line(datasette: Any, request: Any, project: str, path: str, line: str
 
     wanted = tuple(" ".join(one.split()) for one in line.splitlines() if one.strip())
 
-    def look(tell: background.Tell) -> tuple[list[Shown], bool]:
+    def look(tell: background.Tell) -> tuple[list[Shown], bool, list[int]]:
+        today: list[int] = []
+        if project and path:
+            with closing(archives.connect(chosen[0])) as connection:
+                today = blame.places_today(chosen[0], connection, path, line)
         shown: list[Shown] = []
         is_all = len(indexed) == len(chosen)
         for archive in indexed:
             with closing(archives.connect(archive)) as connection:
                 index.attach(archive.place, connection)
-                found, all_of_it = file_history.of_line(connection, line, path=path, limit=SHOWN)
+                found, all_of_it = file_history.edits_with(connection, line, path=path, limit=SHOWN)
                 is_all = is_all and all_of_it
                 for what, change in found:
                     changed = calls.path(change.call)
                     shown.append(Shown(change, archive, changed, diffs.render(change.call, wanted), what))
         shown.sort(key=lambda one: one.change.at, reverse=True)
-        return shown[:SHOWN], is_all and len(shown) <= SHOWN
+        return shown[:SHOWN], is_all and len(shown) <= SHOWN, today
 
     job = await background.ask(("line", project, path, line), look)
-    shown, is_all = job.result if job.is_done else ([], False)
+    shown, is_all, today = job.result if job.is_done else ([], False, [])
     return await pages.render(
         datasette,
         request,
@@ -139,6 +145,7 @@ async def _line(datasette: Any, request: Any, project: str, path: str, line: str
         project=project,
         relative=archives.relative,
         shown=shown,
+        today=today[:TODAY],
         is_all=is_all,
         looking=not job.is_done,
     )

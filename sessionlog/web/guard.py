@@ -178,7 +178,7 @@ def _is_form_of_ours(headers: dict[bytes, bytes]) -> bool:
 
 
 def _may_be_called(host: str, is_local: bool) -> bool:
-    """By an address or a name of this machine; whoever rebinds a name of theirs comes with that name."""
+    """By an address or a name of this machine; a rebound name would come as itself."""
     name = _without_port(host).lower().rstrip(".")
     if is_loopback(name):
         return True

@@ -1,4 +1,4 @@
-"""The page for whoever gets none: what is wrong, and what to do about it."""
+"""The page for those who may see no other: what is wrong, and what to do about it."""
 
 from __future__ import annotations
 

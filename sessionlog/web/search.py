@@ -26,10 +26,10 @@ from sessionlog.web.archives import Archive
 from sessionlog.web.search_query import Asked
 
 SHOWN = 30
-# Whoever asks for a file or a branch may have many hits looked at for few that fit.
+# A search for a file or a branch may look at many hits for few that match.
 SECONDS = 2.0
 SCAN_SECONDS = 4.0
-TITLES = {"project": "Project", "role": "Who", "tool": "Tool", "event": "What", "branch": "Branch"}
+TITLES = {"project": "Project", "role": "Who", "tool": "Tool", "event": "What", "branch": "Branch", "client": "Agent"}
 ROLES = {"user": "You", "assistant": "Claude", "tool": "Tools", "system": "Client"}
 FACET_VALUES = 12
 
@@ -171,12 +171,15 @@ async def _scanned(datasette: Any, request: Any, asked: Asked, chosen: list[Arch
 
 async def _answered(datasette: Any, request: Any, asked: Asked, answer: SearchResults, **more: Any) -> Response:
     """The page with an answer, however it was found."""
+    clients = {group.session.get("client") for group in answer.groups}
+    clients.update(client for counts in answer.counts.values() for client in counts.values["client"])
     return await pages.render(
         datasette,
         request,
         "search",
         asked=asked,
         answer=answer,
+        with_client=len(clients) > 1,
         link=lambda **changes: pages.address("search", **{**asked.given, **changes}),
         **search_query.choices(asked),
         **more,
@@ -200,7 +203,7 @@ async def catch_up(archive: Archive) -> background.Job[None]:
 
 
 def is_ready(archive: Archive, job: background.Job[None]) -> bool:
-    """Whether the index can be asked, be it behind."""
+    """Whether the index can be asked, even if it is behind."""
     if job.is_done:
         return job.future.exception() is None
     with closing(archives.connect(archive)) as connection:

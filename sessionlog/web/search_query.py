@@ -12,7 +12,7 @@ from sessionlog.errors import SessionlogError
 
 LONGEST_QUESTION = 500
 
-FILTERS = ("session", "tool", "event", "file", "branch", "agent", "role")
+FILTERS = ("session", "tool", "event", "file", "branch", "client", "agent", "role")
 PARAMETERS = ("q", "project", *FILTERS, "since", "until", "failed", "sort", "mode")
 MODES = (("", "Words"), ("exact", "Exact text"), ("regex", "Regular expression"))
 TIMES = (("", "Any time"), ("24h", "Last 24 hours"), ("7d", "Last 7 days"), ("30d", "Last 30 days"))

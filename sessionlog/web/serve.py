@@ -67,7 +67,7 @@ def serve(
     with_token: bool = True,
     path: str = "/",
 ) -> None:
-    """Serve until Ctrl-C; `tell` is told the address once somebody answers there."""
+    """Serve until Ctrl-C; `tell` gets the address once the server answers."""
     # Where rich is installed, Datasette prints local variables with an error: recorded text, and tokens.
     vars(importlib.import_module("datasette.handle_exception"))["rich"] = None
     for place in (found := list(places)):

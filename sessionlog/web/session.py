@@ -91,7 +91,7 @@ def _around_it(view: View, about: header.Overview) -> dict[str, Any]:
 
 
 async def part(datasette: Any, request: Any) -> Response:
-    """More of the timeline, for whoever scrolled to its edge."""
+    """More of the timeline, after scrolling to its edge."""
     archive, session_id = _asked(datasette, request)
     choice = Choice.from_request(request)
 
@@ -151,7 +151,7 @@ async def neighbours(datasette: Any, request: Any) -> Response:
 
 
 async def outline(datasette: Any, request: Any) -> Response:
-    """The prompts around a moment, for whoever scrolled beyond those that are listed."""
+    """The prompts around a moment, after scrolling beyond those that are listed."""
     archive, session_id = _asked(datasette, request)
     choice = Choice.from_request(request)
 

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 from datasette.utils.asgi import NotFound, Response
 
 from sessionlog.agents.claude_code import tags
+from sessionlog.ask.provenance import landed as landing
+from sessionlog.ask.provenance import target
 from sessionlog.session import changed_files, header
 from sessionlog.session.changed_files import ChangedFile
 from sessionlog.session.merge import words
@@ -107,19 +109,51 @@ def _pieces(connection: sqlite3.Connection, session_id: str, outline: Outline, f
     ]
 
 
+def landed(archive: Archive, connection: sqlite3.Connection, session_id: str, outline: Outline, path: str) -> list[Any]:
+    """For each piece of a file and each of its hunks, the commit in which it landed."""
+    file = next((one for one in changed_files.read(connection, session_id, outline) if one.path == path), None)
+    if file is None or not path.startswith(f"{archive.place.project}/"):
+        return []
+    hunks: list[list[landing.Change]] = []
+    for piece in changed_files.pieces(connection, session_id, file):
+        at = min((file.items[number].at for number in piece.calls), default="")
+        hunks.append([])
+        for line in piece.lines:
+            if line.startswith("@@") or not hunks[-1]:
+                hunks[-1].append(landing.Change(at, []))
+            if line.startswith("+"):
+                hunks[-1][-1].lines.append(line[1:])
+    found = iter(landing.find(target.locate(archive.place, path), [hunk for piece in hunks for hunk in piece]))
+    return [[_landed(archive, next(found)) for _ in piece] for piece in hunks]
+
+
+def _landed(archive: Archive, one: landing.Landed | None) -> dict[str, str] | None:
+    if one is None:
+        return None
+    if one.commit is None:
+        return {"text": "in no commit"}
+    text = f"{'in' if one.is_whole else 'partly in'} {one.commit.id[:10]} {plain.one_line(one.commit.summary, 80)}"
+    return {"text": text, "href": pages.address("commit", archive.name, one.commit.id)}
+
+
 async def page(datasette: Any, request: Any, archive: Archive, session_id: str, read: Any) -> Response:
     """The tab, or with `part` one of its files; `read` gives the session and its outline."""
     wanted = request.args.get("path") or ""
     is_part = bool(request.args.get("part"))
+    asks_landed = bool(request.args.get("landed"))
 
     def question(connection: sqlite3.Connection) -> dict[str, Any]:
         session, outline = read(connection)
+        if asks_landed:
+            return {"landed": landed(archive, connection, session_id, outline, wanted)}
         if is_part:
             return {"file": one_file(connection, session_id, outline, wanted)}
         about = header.load(connection, session, archive.place.project)
         return {"about": about, "outline": outline, "files": listed(connection, session_id, outline, wanted)}
 
     context = await archives.read(archive, question)
+    if asks_landed:
+        return Response.json(context["landed"])
     frame: dict[str, Any] = {
         "archive": archive,
         "session_id": session_id,

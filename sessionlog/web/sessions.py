@@ -35,7 +35,7 @@ COLUMNS = (
     SortColumn("branch", "Branch", "text"),
     SortColumn("model", "Model", "text"),
 )
-WORDS = ("since", "until", "tool", "file", "branch", "model", "text")
+WORDS = ("since", "until", "tool", "file", "branch", "model", "client", "text")
 
 
 def routes(datasette: Any) -> list[tuple[str, Any]]:
@@ -56,7 +56,10 @@ async def page(datasette: Any, request: Any) -> Response:
     only_rows = bool(request.args.get("rows"))
 
     def question(counted: stats.Counted, sources: list[sessions.Source]) -> dict[str, Any]:
-        answer: dict[str, Any] = {"page": sessions.page(sources, filters, order, after, SIZE)}
+        answer: dict[str, Any] = {
+            "page": sessions.page(sources, filters, order, after, SIZE),
+            "with_client": len(sessions.clients(sources)) > 1,
+        }
         if not only_rows:
             answer |= {"count": sessions.count(sources, filters), "choices": sessions.choices(sources)}
         return answer
@@ -71,6 +74,7 @@ async def page(datasette: Any, request: Any) -> Response:
         "next": here(after=answer["page"].next) if answer["page"].next else None,
         "archives": archives.find(datasette),
         "project": name,
+        "with_client": answer["with_client"],
         "by_day": order.by == "started",
         "day_before": _day_before(after) if order.by == "started" else "",
     }

@@ -138,7 +138,7 @@ def _item(mark: str, status: str, text: Markup | str) -> Markup:
 
 
 def _questions(questions: list[Any], response: Any) -> Iterator[Part]:
-    """Each question with its options; what was chosen is marked, and what was typed instead is told."""
+    """Each question with its options; what was chosen is marked, and what was typed instead is shown."""
     given = response.get("answers") if isinstance(response, dict) else None
     answers = given if isinstance(given, dict) else {}
     for question in questions[:10]:

@@ -10,6 +10,7 @@ import json
 import os
 import sqlite3
 import subprocess
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,8 +19,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sessionlog.agents import translate
-from sessionlog.archive import event, rebuild
+from sessionlog.archive import event, read, rebuild
 from sessionlog.archive import place as projects
+from sessionlog.ask import file_history
+from sessionlog.ask.rollup import stats
+from sessionlog.session import call as calls
+from sessionlog.session import changed_files, merge
 from tests.conftest import FIXTURES, HANDLERS, PYTHON, rejected, rows
 
 AGENTS = ("codex", "copilot", "gemini", "opencode", "qwen")
@@ -244,6 +249,36 @@ def test_a_patch_of_several_files_is_an_edit_of_each(archive: projects.Place) ->
         ("/home/dev/shop/c.py", "", ""),
     ]
     assert rebuild.payload(row) == found.payload
+
+
+def test_a_patch_is_in_the_history_of_each_of_its_files(archive: projects.Place) -> None:
+    found = next(found for found in captured("codex", "exec") if found.payload.get("tool_name") == "apply_patch")
+    patch = "*** Begin Patch\n*** Update File: a.py\n@@\n-1\n+2\n*** Update File: b.py\n@@\n-3\n+4\n@@\n-5\n+6\n*** End Patch\n"
+    found.payload["tool_input"] = {"command": patch}
+    for event_name in ("PreToolUse", "PostToolUse"):
+        found.payload["hook_event_name"] = event_name
+        send("codex", found._replace(event=event_name))
+    session_id, first, second = found.payload["session_id"], "/home/dev/shop/a.py", "/home/dev/shop/b.py"
+    with closing(read.connect(archive)) as connection:
+        touched = {file.path: file for file in file_history.touched(connection)}
+        assert [(path, touched[path].changes, touched[path].sessions) for path in (first, second)] == [
+            (first, 1, 1),
+            (second, 1, 1),
+        ]
+        assert [file.path for file in file_history.touched(connection, "b.p", often=True)] == [second]
+        for path, lines in ((first, ["-1", "+2"]), (second, ["-3", "+4", "-5", "+6"])):
+            (row,) = file_history.history(connection, path, indexed=False)
+            (change,) = file_history.changes(connection, [row])
+            assert [line for line in calls.changes(change.call) if line[0] in "+-"] == lines
+        outline = merge.read(connection, session_id)
+        files = {file.path: file for file in changed_files.read(connection, session_id, outline)}
+        assert list(files) == [first, second]
+        (one, two) = changed_files.pieces(connection, session_id, files[second])[0].lines[1:3]
+        assert (one, two) == ("-3", "+4")
+    with stats.Counted([archive]) as counted:
+        assert {row["path"]: row["edits"] for row in stats.by_file(counted, 10)} == {first: 1, second: 1}
+        total = stats.totals(counted)
+        assert (total["tools"], total["files"], stats.ever(counted)["edits"]) == (1, 2, 1)
 
 
 # --- whatever comes -----------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from sessionlog.agents import registry, translate
 from sessionlog.archive import place as projects
 from sessionlog.cli.main import cli
-from sessionlog.install import other_agents
+from sessionlog.install import commands, other_agents
 from sessionlog.install.doctor import hooks
 from sessionlog.install.validate import check as validate
 from tests.agents.test_hooks import captured
@@ -236,3 +236,22 @@ def test_the_last_second_of_codex_is_enough(home: Path) -> None:
     assert took < 30  # no test asserts on a duration; that it did not wait for the other is enough
     assert Path(f"{place.db}.spool").stat().st_size
     assert [row["event"] for row in rows(place)] == ["SessionStart"]
+
+
+def test_doctor_knows_that_another_agent_is_recorded(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def judged() -> tuple[str, str]:
+        (found,) = hooks.recording(tmp_path, commands.client_version())
+        return found.level, found.text
+
+    assert judged() == ("problem", "not registered: nothing is recorded")
+    run("install", "--agent", "gemini", "--yes")
+    assert judged() == ("ok", "recorded: Gemini CLI; Claude Code is not on this machine")
+    (tmp_path / "bin").mkdir()
+    claude = tmp_path / "bin" / "claude"
+    claude.write_text("#!/bin/sh\necho '2.1.325 (Claude Code)'\n")
+    claude.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{claude.parent}:{os.environ['PATH']}")
+    level, text = judged()
+    assert level == "note" and "not registered with Claude Code" in text and "recorded: Gemini CLI" in text

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -160,3 +160,81 @@ def test_the_hook_starts_an_import_with_the_right_reader(here: projects.Place, h
     arguments = [here.home, "/home/dev/shop", here.db, str(path), str(stamp), "codex"]
     subprocess.run([sys.executable, "-I", "-S", str(child), *arguments], check=True)
     assert rows(here, "SELECT client, model FROM sessions") == [{"client": "codex", "model": "gpt-5.5"}]
+
+
+COPILOT_LINES = [
+    {"type": "session.start", "data": {"context": {"cwd": "/home/dev/shop", "branch": "main"}}},
+    {"type": "assistant.message", "data": {"model": "gpt-5.5", "content": "I start", "apiCallId": "a1"}},
+    {
+        "type": "tool.execution_start",
+        "data": {"toolCallId": "t1", "toolName": "bash", "arguments": {"command": "make all"}},
+    },
+    {"type": "filler", "data": {"text": "x" * 1000}},
+    {
+        "type": "tool.execution_complete",
+        "data": {"toolCallId": "t1", "success": True, "result": {"content": "built\n<exited with exit code 0>"}},
+    },
+    {"type": "assistant.message", "data": {"content": "Done", "apiCallId": "a2"}},
+]
+CODEX_LINES = [
+    {"type": "session_meta", "payload": {"id": "s", "session_id": "s", "cwd": "/home/dev/shop"}},
+    {"type": "turn_context", "payload": {"cwd": "/home/dev/shop", "model": "gpt-5.5"}},
+    {"type": "filler", "payload": {"text": "x" * 1000}},
+    {
+        "type": "response_item",
+        "payload": {
+            "type": "custom_tool_call",
+            "name": "apply_patch",
+            "call_id": "c1",
+            "input": "*** Begin Patch\n*** Update File: a.py\n@@\n-1\n+2\n*** Update File: b.py\n@@\n-3\n+4\n*** End Patch\n",
+        },
+    },
+    {
+        "type": "response_item",
+        "payload": {"type": "custom_tool_call_output", "call_id": "c1", "output": "Exit code: 0\nOutput:\nDone"},
+    },
+    {
+        "type": "token_usage_record",
+        "payload": {"response_id": "r1", "usage": {"input_tokens": 10, "output_tokens": 3}},
+    },
+]
+
+
+@pytest.mark.parametrize(
+    ("agent", "file", "lines"),
+    [
+        ("copilot", ".copilot/session-state/long/events.jsonl", COPILOT_LINES),
+        (
+            "codex",
+            ".codex/sessions/2026/11/16/rollout-2026-11-16T14-46-24-01a1e4d2-d344-70f1-86d2-52d41f823b0d.jsonl",
+            CODEX_LINES,
+        ),
+    ],
+)
+@pytest.mark.parametrize("filler", [1, 2000, 6000])  # one chunk, two, and more than the reader reads at once
+def test_a_long_transcript_is_read_across_the_borders_of_chunks(
+    home: Path, agent: str, file: str, lines: list[dict[str, Any]], filler: int
+) -> None:
+    stamped = [
+        {"id": f"u{number}", "timestamp": f"2026-11-16T14:46:{number % 60:02}.{number:06}Z", **line}
+        for number, line in enumerate(
+            again for line in lines for again in ([line] * filler if line["type"] == "filler" else [line])
+        )
+    ]
+    path = home / file
+    path.parent.mkdir(parents=True)
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in stamped))
+    importer.run()
+    place = projects.place("/home/dev/shop")
+    (row,) = rows(place, "SELECT count(*) AS n FROM transcript_chunks")
+    assert row["n"] == {1: 1, 2000: 2, 6000: 5}[filler]
+    parts = rows(
+        place, "SELECT kind, tool_name, tool_use_id, outcome, file_path, text FROM transcript_parts ORDER BY id"
+    )
+    calls = {row["kind"]: row for row in parts if row["tool_use_id"]}
+    if agent == "copilot":
+        assert calls["tool_result"]["tool_use_id"] == calls["tool_use"]["tool_use_id"]
+        assert (calls["tool_result"]["outcome"], calls["tool_result"]["tool_name"]) == ("ok", "Bash")
+    else:
+        assert [row["model"] for row in rows(place, "SELECT model FROM model_answers")] == ["gpt-5.5"]
+        assert '"/home/dev/shop/b.py"' in calls["tool_use"]["text"]

@@ -101,6 +101,19 @@ def test_what_hooks_and_transcript_both_say_is_found_once(home: Path) -> None:
     assert "answer" in text and "prompt" in text and "Stop" not in text
 
 
+def test_a_command_and_its_description_are_apart(talked: None) -> None:
+    assert [hit["snippet"] for hit in hits('"tabbed list"')] == ["grep tabbed · List"]
+    assert [hit["snippet"] for hit in hits("tabbed")] == ["grep tabbed"]
+
+
+def test_the_hit_is_marked_in_its_context(talked: None) -> None:
+    """Whether it is a call or an answer, in the words of `show`."""
+    for word, entry in (("tabbed", "Bash"), ("Deployed", "answer"), ("please", "prompt")):
+        around = printed("search", word, "--context", "1").splitlines()[1:-1]
+        assert 1 < len(around) <= 3
+        assert [entry in line for line in around if line[12] == ">"] == [True]
+
+
 def test_labels_are_words_of_people(talked: None) -> None:
     assert "prompt" in printed("search", "please") and "answer" in printed("search", "Deployed")
     assert "Read output" in printed("search", "error")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -31,9 +33,16 @@ FOREIGN = """src/main.rs
 """
 
 
-def git(place: Place, *arguments: str) -> str:
+def git(place: Place, *arguments: str, **environment: str) -> str:
     who = ["-c", "user.name=Ann", "-c", "user.email=ann@example.com"]
-    done = subprocess.run(["git", *who, *arguments], cwd=place.project, check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        ["git", *who, *arguments],
+        cwd=place.project,
+        env={**os.environ, **environment},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
     return done.stdout
 
 
@@ -72,13 +81,25 @@ def run(*arguments: str) -> str:
 
 def test_the_sessions_behind_a_commit(repository: Place) -> None:
     told = run("commit")
-    assert "2 lines: 1 by agents, 1 by people or not recorded" in told and "Add | the <b>total</b>" in told
+    assert "2 lines: 1 by agents, 1 by people, 0 unknown" in told and "Add | the <b>total</b>" in told
     assert "2 lines: 1 by agents" in run("commit", "HEAD~1..HEAD")
     found = json.loads(run("commit", "--json"))["commits"][0]
     assert found["sessions"][0]["session_id"] == "s1" and found["sessions"][0]["lines"] == [2]
+    assert (found["lines_by_agents"], found["lines_by_people"], found["lines_unknown"]) == (1, 1, 0)
     markdown = run("commit", "--format", "markdown")
     assert "<b>" not in markdown and "| Add \\| the &lt;b&gt;" in markdown
     assert git(repository, "for-each-ref", "refs/notes") == "", "nothing is written unless asked for"
+
+
+def test_lines_that_a_command_may_have_written_are_unknown(repository: Place) -> None:
+    """A session was at work when the commit was made, or nothing was recorded yet: nobody knows who wrote the line."""
+    store(repository, event("UserPromptSubmit", "s2", prompt="Something else"), start_ms=int(time.time() * 1000))
+    assert "2 lines: 1 by agents, 0 by people, 1 unknown" in run("commit")
+    (Path(repository.project) / "late.py").write_text("x = 1\n")
+    git(repository, "add", "-A")
+    early = {"GIT_COMMITTER_DATE": "2001-01-01T00:00:00Z", "GIT_AUTHOR_DATE": "2001-01-01T00:00:00Z"}
+    git(repository, "commit", "-q", "-m", "before anything was recorded", **early)
+    assert "1 line: 0 by agents, 0 by people, 1 unknown" in run("commit")
 
 
 def test_a_note_is_written_once_and_read_again(repository: Place) -> None:

@@ -286,7 +286,7 @@ def test_detail(place: projects.Place, form: str) -> None:
 def small_and_large(tmp_path_factory: pytest.TempPathFactory) -> dict[int, projects.Place]:
     """Archives of so many events, for all tests that only read them."""
     folder = tmp_path_factory.mktemp("corpus")
-    return {count: corpus.fill(folder / str(count), count, events_per_session=4000) for count in (400, 4000)}
+    return {count: corpus.fill(folder / str(count), count, events_per_session=2000) for count in (300, 2000)}
 
 
 @pytest.mark.parametrize("form", FORMATS)

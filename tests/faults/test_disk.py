@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import shutil
@@ -123,6 +124,8 @@ def test_on_a_read_only_disk_events_wait_and_all_can_be_read(
         done = sessionlog(*words)
         assert done.returncode == 0, done.stderr
     assert "6" in sessionlog("sql", "SELECT count(*) FROM events").stdout
+    assert len(json.loads(sessionlog("search", "echo", "--json").stdout)) == 6
+    assert "cannot be written: new events wait elsewhere" in sessionlog("doctor").stdout
     for words in WRITE:
         sessionlog(*words)
     fault.is_told("events wait in")

@@ -95,7 +95,7 @@ def test_an_interrupted_session_does_not_lose_the_event(fault: Fault, number: in
 @pytest.mark.fault("signals: migration")
 def test_a_killed_migration_leaves_one_version_or_the_next(fault: Fault, dice: random.Random, times: int) -> None:
     place = fault.place
-    for version in [*range(append.SCHEMA_VERSION)] * 6 * times:
+    for version in [*range(append.SCHEMA_VERSION)] * 3 * times:
         shutil.rmtree(place.home, ignore_errors=True)
         Path(place.home).mkdir(parents=True)
         fault.kept.clear()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sqlite3
 from contextlib import closing
 from typing import Any
 
@@ -39,3 +40,18 @@ def call(tool: str, session_id: str = "s1", name: str = "PostToolUse", **inputs:
 def bash(command: str, session_id: str = "s1", name: str = "PostToolUse") -> dict[str, Any]:
     """A shell command."""
     return call("Bash", session_id, name, command=command)
+
+
+def two_agents(place: Place) -> None:
+    """A session of Claude Code, and an hour later one of Codex that called less."""
+    for number, (session_id, calls) in enumerate((("claude1", 3), ("codex1", 1))):
+        store(
+            place,
+            event("UserPromptSubmit", session_id, prompt=f"Tidy up, {session_id}"),
+            *(bash("rm -rf build", session_id) for _ in range(calls)),
+            call("Edit", session_id, file_path=f"/p/{session_id}.py", old_string="a", new_string="b"),
+            start_ms=START_MS + number * 3_600_000,
+        )
+    with closing(sqlite3.connect(place.db)) as connection:
+        connection.execute("UPDATE sessions SET client = 'codex' WHERE session_id = 'codex1'")
+        connection.commit()

@@ -23,11 +23,14 @@ class Session:
         self.files = [self.main]
         self.events: list[dict[str, Any]] = []
         self.numbers = itertools.count(1)
-        for _ in range(8):
+        for _ in range(7):
             self.prompt()
             for _ in range(self.dice.randrange(5)):
                 self.dice.choice(
-                    (self.calls, self.calls, self.denied, self.noise, self.queue, self.agent, self.sidechain)
+                    (
+                        *(self.calls, self.calls, self.denied, self.noise, self.queue, self.agent, self.sidechain),
+                        self.other_id,
+                    )
                 )()
             self.end()
 
@@ -45,18 +48,19 @@ class Session:
     def usage(self) -> dict[str, int]:
         return {"input_tokens": self.dice.randrange(1000), "output_tokens": self.dice.randrange(1, 500)}
 
-    def calls(self, file: made.Transcript | None = None, **fields: Any) -> None:
+    def calls(self, file: made.Transcript | None = None, seen: bool = True, **fields: Any) -> None:
         """Some calls at once, whose results come in another order."""
         file = file or self.main
+        seen = seen and not fields
         agent = {"agent_id": file.agent_id} if file.agent_id else {}
         running = []
         for _ in range(self.dice.choice((1, 2, 3))):
             tool, number = self.dice.choice(TOOLS), next(self.numbers)
             key = {"Bash": "command", "NotebookEdit": "notebook_path"}.get(tool, "file_path")
-            inputs = {key: f"/home/dev/shop/{number % 7}.py", "new_string": "x" * self.dice.choice((5, 900))}
+            inputs = {"new_string": "x" * self.dice.choice((5, 900)), key: f"/home/dev/shop/{number % 7}.py"}
             call = file.call(tool, inputs, usage=self.usage(), **fields)
             running.append((tool, inputs, call))
-            if not fields:
+            if seen:
                 self.event("PreToolUse", tool_name=tool, tool_input=inputs, tool_use_id=call, **agent)
         self.dice.shuffle(running)
         for tool, inputs, call in running:
@@ -64,9 +68,9 @@ class Session:
             base = {"tool_name": tool, "tool_input": inputs, "tool_use_id": call, **agent}
             if fate != "cut off":
                 file.result(call, "Exit code 1\nno" if fate == "failed" else "fine", fate == "failed", **fields)
-            if fate == "failed" and not fields:
+            if fate == "failed" and seen:
                 self.event("PostToolUseFailure", **base, error="Exit code 1\nno")
-            elif fate == "ok" and not fields:
+            elif fate == "ok" and seen:
                 self.event("PostToolUse", **base, tool_response="fine")
 
     def denied(self) -> None:
@@ -117,6 +121,26 @@ class Session:
             self.calls(isSidechain=True)
         self.main.last = before
 
+    def other_id(self) -> None:
+        """Lines of another session, between those of this one in the same file; no hook saw it."""
+        other = {"sessionId": f"other-{self.main.session_id}"}
+        self.main.user(f"Elsewhere {next(self.numbers)}", **other)
+        self.calls(**other)
+        self.main.answer(f"Done elsewhere {next(self.numbers)}", usage=self.usage(), **other)
+
+    def fork(self) -> made.Transcript:
+        """A session that begins with the lines of this one up to the middle, as a client writes it; its file."""
+        file = made.Transcript(f"fork-{self.main.session_id}")
+        own = [line for line in self.main.lines if line["sessionId"] == self.main.session_id]
+        kept = own[: len(own) // 2]
+        origin = {"sessionId": self.main.session_id, "messageUuid": kept[-1].get("uuid")}
+        file.lines = [{**line, "sessionId": file.session_id, "forkedFrom": origin} for line in kept]
+        file.last, file.clock = kept[-1].get("uuid"), self.main.clock
+        file.user(f"Prompt {next(self.numbers)} of {file.session_id}")
+        self.calls(file, seen=False)
+        file.answer(f"Done {next(self.numbers)}", usage=self.usage())
+        return file
+
     def end(self) -> None:
         fate = self.dice.random()
         if fate < 0.2:
@@ -128,5 +152,5 @@ class Session:
         copy = {**line, "uuid": line["uuid"] + "b", "message": {**line["message"], "content": []}}
         self.main.lines.append(copy)  # one answer, two lines
         self.event("Stop", last_assistant_message=line["message"]["content"][0]["text"])
-        if fate > 0.9:
-            self.main.tick(-7200)  # somebody sets the clock
+        if fate > 0.7:
+            self.main.tick(self.dice.choice((-7200, -600, 86_400)))  # somebody sets the clock

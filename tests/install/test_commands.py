@@ -15,6 +15,7 @@ from sessionlog.archive.event import DENYING
 from sessionlog.errors import SessionlogError
 from sessionlog.install import commands
 from sessionlog.install.commands import client_version, events_for, handlers, handlers_folder, hook_command, is_ours
+from sessionlog.record import bundle
 
 REPORTS_ITS_ARGUMENTS = "import sys; print(sys.argv[1:], sys.flags.isolated, sys.flags.no_site)"
 
@@ -173,7 +174,7 @@ def test_only_what_install_wrote_is_ours(command: object, ours: bool) -> None:
 )
 def test_the_scripts_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str, hooks: str) -> None:
     (tmp_path / module).mkdir(parents=True)
-    monkeypatch.setattr(commands, "__file__", str(tmp_path / module / "install" / "commands.py"))
+    monkeypatch.setattr(bundle, "PACKAGE", tmp_path / module)
     with pytest.raises(SessionlogError, match="missing"):
         handlers_folder()
     (tmp_path / hooks).mkdir()

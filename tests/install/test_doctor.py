@@ -387,7 +387,7 @@ def test_what_waits_is_told_and_brought_home(recorded: projects.Place) -> None:
     spool.append(recorded, (1, "hook", None, None, {**STOP, "session_id": "late"}))
     assert only("spool")[1].startswith("1 event in ~/.local/share/sessionlog/shop-")
     done = CliRunner().invoke(command, ["--fix"])
-    assert "✓ fixed        1 event came home into ~/.local/share/sessionlog/shop-" in done.output
+    assert "✓ fixed        1 event stored in ~/.local/share/sessionlog/shop-" in done.output
     assert [row["session_id"] for row in rows(recorded)] == ["s", "late"]
     assert "nothing to fix" in CliRunner().invoke(command, ["--fix"]).output
 
@@ -401,6 +401,20 @@ def test_what_waits_for_a_project_without_an_archive(place: projects.Place, home
     CliRunner().invoke(command, ["--fix"])
     assert len(rows(place)) == 1
     assert only("spool") == ("note", "1 event in ~/.local/state/sessionlog/other-123456.db.spool")
+
+
+def test_what_waits_in_the_temporary_folder_may_be_of_another_home(
+    place: projects.Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    spool.append(place, (1, "hook", None, None, STOP))
+    shared = Path(projects.fallback_folders()[-1])
+    shared.mkdir(0o700)
+    shutil.copy(f"{place.db}.spool", shared / f"{place.name}.db.spool")
+    shutil.move(f"{place.db}.spool", shared / "other-123456.db.spool")
+    own, other = sorted(told("spool"), key=lambda found: "another home" in found[1])
+    assert "may belong to another home directory" in other[1] and "other-123456" in other[1]
+    assert own[1].endswith(f"/{place.name}.db.spool")
 
 
 def test_what_cannot_come_home_stays_where_it_is(recorded: projects.Place) -> None:

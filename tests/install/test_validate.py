@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sessionlog.agents.claude_code.events import CORE, EVENTS, RECORDED
+from sessionlog.cli.main import cli
 from sessionlog.cli.validate import command
 from sessionlog.errors import SessionlogError
 from sessionlog.install.validate import check as validate
@@ -295,6 +296,19 @@ def test_the_exit_code_of_the_real_process(text: str, code: int, strict: int, pl
     assert subprocess.run(program, env=environment, capture_output=True, check=False).returncode == code
     program.append("--strict")
     assert subprocess.run(program, env=environment, capture_output=True, check=False).returncode == strict
+
+
+def test_what_install_wrote_is_no_reason_to_warn(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It asked for the version of the client; the same event with a hook of others is one they may have to look at."""
+    monkeypatch.chdir(place / "project")
+    words = ["install", "--client-version", "2.1.325", "--yes"]
+    assert CliRunner().invoke(cli, words).exit_code == 0
+    settings = place / "home/.claude/settings.json"
+    values = json.loads(settings.read_text())
+    assert "PostModelSwitch" in values["hooks"] and findings() == []
+    values["hooks"]["Setup"].append({"hooks": [{"type": "command", "command": "true || exit 1"}]})
+    settings.write_text(json.dumps(values))
+    assert [(found["rule"], found["path"]) for found in findings()] == [("V-HK-03", "hooks.Setup")]
 
 
 def test_without_a_file_the_settings_in_force_are_checked(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:

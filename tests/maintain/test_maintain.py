@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from sessionlog.archive import append, migrate, read, spool
+from sessionlog.archive import append, migrate, notes, read, spool
 from sessionlog.archive import place as projects
 from sessionlog.archive.event import INPUT_TEXTS, PAYLOAD_TEXTS, normalise
 from sessionlog.archive.rebuild import payload as rebuild
@@ -631,6 +631,25 @@ def test_twice_is_once(place: projects.Place, other: projects.Place, transcript_
     assert "nothing new" in ask("merge", other.db, "--yes").output
     assert "nothing new" in ask("merge", place.db, "--yes").output, "the archive itself, caught by a *.db"
     assert_sound(place)
+
+
+def test_pins_and_notes_come_along(place: projects.Place, other: projects.Place) -> None:
+    fill(place, [prompt("mine", "s1"), prompt("more", "s1")])
+    fill(other, [prompt("theirs", "s2"), prompt("both", "s3")])
+    fill(place, [prompt("both", "s3")])
+    notes.change(other, "s2", "e1", pinned=True, note="look here")
+    notes.change(other, "s3", note="theirs", add_tags=["b"])
+    notes.change(place, "s3", note="ours", add_tags=["a"])
+    notes.change(other, "gone", pinned=True)
+    assert merge.preview(place, [other.db])[0]["notes"] == 2
+    assert set(notes.load(place)) == {("s3", "")}
+    assert merge.run(place, [other.db])[0]["notes"] == 2
+    found = notes.load(place)
+    (moment,) = rows(place, "SELECT id FROM events WHERE session_id = 's2'")
+    assert found["s2", f"e{moment['id']}"].pinned and moment["id"] > 1, "the event has another number here"
+    assert (found["s3", ""].note, found["s3", ""].tags) == ("ours\n\ntheirs", ("a", "b"))
+    assert set(found) == {("s2", f"e{moment['id']}"), ("s3", "")}
+    assert merge.run(place, [other.db]) == [{}]
 
 
 def test_the_same_event_by_another_way_is_the_same(place: projects.Place, other: projects.Place) -> None:

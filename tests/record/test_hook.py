@@ -237,27 +237,6 @@ def test_a_wheel_finds_its_own_hooks(tmp_path: Path, project: Path, place: proje
 # --- cost and privacy -----------------------------------------------------------------------------------------------
 
 
-def test_an_ordinary_event_imports_nothing_heavy(hook: Hook, project: Path, place: projects.Place) -> None:
-    hook(prompt("the first one makes the database"))
-    done = subprocess.run(
-        [*PYTHON, "-X", "importtime", str(HANDLERS / "any_event.py")],
-        input=json.dumps(tool(1)).encode(),
-        capture_output=True,
-        check=True,
-    )
-    imported = {line.rpartition(b"|")[2].strip().decode() for line in done.stderr.splitlines()}
-    assert {name for name in imported if name.startswith("sessionlog")} == {
-        "sessionlog.archive.append",
-        "sessionlog.archive.event",
-        "sessionlog.archive.place",
-        "sessionlog.fastlib",
-        "sessionlog.record.hook",
-        "sessionlog.redact.rules",
-        "sessionlog.redact.token_heads",
-    }
-    assert not imported & {"os", "re", "json", "sqlite3", "typing", "functools", "pathlib", "hashlib"}
-
-
 def test_files_are_private(hook: Hook, place: projects.Place) -> None:
     hook(prompt("x"))
     hook(b"rejected")

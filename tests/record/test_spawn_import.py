@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +36,24 @@ def wait_for_import(place: projects.Place, files: int) -> None:
     raise AssertionError("nothing was imported")
 
 
+def wait_until_warm(place: projects.Place) -> None:
+    """The search index and the counts know all of the archive, though nobody has asked."""
+    newest = rows(place, "SELECT (SELECT max(id) FROM events) AS e, (SELECT max(id) FROM transcript_parts) AS m")[0]
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        with suppress(sqlite3.Error):
+            known = [
+                sqlite3.connect(f"file:{place.db}{ending}?mode=ro", uri=True)
+                .execute("SELECT event_id, message_id FROM progress")
+                .fetchone()
+                for ending in (".search", ".digest")
+            ]
+            if known == [(newest["e"], newest["m"])] * 2:
+                return
+        time.sleep(0.1)
+    raise AssertionError("nothing was brought up to date")
+
+
 def stamps(home: Path) -> list[Path]:
     return list((home / ".local/share/sessionlog/following").glob("*"))
 
@@ -50,6 +70,7 @@ def test_the_transcript_and_its_sub_agents_are_in_the_archive_soon(
     assert stamps(home) == []
     assert made.archived(place, path) == path.read_bytes()
     assert {row["session_id"] for row in rows(place, "SELECT session_id FROM transcript_parts")} == {made.SESSION}
+    wait_until_warm(place)
 
 
 def test_many_events_cost_one_import_and_later_ones_another(home: Path, hook: Hook, place: projects.Place) -> None:

@@ -304,3 +304,33 @@ def test_a_failed_call_is_shown_whole(home: Path) -> None:
     imported(home, one)
     assert "line 99 of the output" in printed("show", "s", "--full")
     assert "line 99 of the output" in printed("export", "s", "--format", "markdown", "--detail", "full")
+
+
+def test_what_a_command_is_for_is_shown(home: Path) -> None:
+    one = made.Transcript("s")
+    one.result(one.call("Bash", {"command": "make", "description": "Build the shop"}))
+    imported(home, one)
+    for arguments in (("show", "s"), ("export", "s", "--format", "markdown"), ("export", "s", "--format", "html")):
+        (line,) = [line for line in printed(*arguments).splitlines() if "Build the shop" in line]
+        assert "make" in line
+
+
+@pytest.mark.parametrize("end", ["\n", "x" * 900 + " "])
+def test_a_report_of_a_task_is_exported_whole(home: Path, end: str) -> None:
+    one = made.Transcript("s")
+    report = f"<task-notification>{end}<result>{end}the last words{end}</result></task-notification>"
+    one.user(report, origin={"kind": "task-notification"})
+    imported(home, one)
+    record(shop(), [{"session_id": "h", "hook_event_name": "UserPromptSubmit", "prompt": report}])
+    for session_id in ("s", "h"):
+        for form in ("markdown", "html"):
+            assert "the last words" in printed("export", session_id, "--format", form, "--detail", "full")
+        assert "the last words" in printed("show", session_id, "--full")
+
+
+def test_a_slash_command_is_shown_as_it_was_typed(home: Path) -> None:
+    told = {"expansion_type": "slash_command", "command_name": "review", "command_args": "the diff"}
+    record(shop(), [{"session_id": "s", "hook_event_name": "UserPromptExpansion", **told}])
+    for arguments in (("show", "s"), ("tail",), ("export", "s", "--format", "markdown")):
+        text = printed(*arguments)
+        assert "/review the diff" in text and "expansion_type" not in text

@@ -559,3 +559,11 @@ def test_costs_come_from_a_table_that_can_be_replaced_and_are_never_guessed(home
     importer.run()
     known, unknown = rows(shop(), query)
     assert (known["cost_usd"], unknown["cost_usd"]) == (None, 15 / 1e6)
+
+
+def test_no_branch_is_called_head(home: Path) -> None:
+    """Claude Code says HEAD where there is no repository."""
+    transcript(home, line("hello", gitBranch="HEAD"))
+    importer.run()
+    (row,) = rows(projects.place("/home/dev/shop"), "SELECT git_branch FROM session_facts")
+    assert row["git_branch"] is None

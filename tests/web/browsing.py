@@ -4,14 +4,33 @@ from __future__ import annotations
 
 import http.client
 import urllib.request
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+import axe_playwright_python
 from playwright.sync_api import Page
+
+from sessionlog.archive.place import Place
 
 Serve = Callable[..., str]
 Open = Callable[..., Page]
+
+
+class Site(NamedTuple):
+    """A server, and the archive that it shows."""
+
+    address: str
+    place: Place
+
+
+AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js").read_text()
+# Rules that depend on the colours. All others find the same in light and dark.
+COLOURS = ("color-contrast", "link-in-text-block")
+
+Share = Callable[[Callable[[Place], Iterable[dict[str, Any]]]], Site]
+
 
 # The cookie of each server that a test started, by host and port.
 _cookies: dict[str, str] = {}
@@ -35,6 +54,23 @@ def headers(address: str) -> dict[str, str]:
     """What makes a request one of the person who opened the address."""
     cookie = _cookies.get(urlsplit(address).netloc)
     return {"Cookie": cookie} if cookie else {}
+
+
+def complaints(page: Page) -> dict[str, list[str]]:
+    """What axe-core finds on this page in light and dark, and whether it is wider than the screen."""
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE)
+    options: dict[str, Any] = {"resultTypes": ["violations"]}
+    found = {}
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        violations = page.evaluate("async options => (await axe.run(document, options)).violations", options)
+        found[scheme] = [f"{rule['id']}: {rule['nodes'][0]['html'][:200]}" for rule in violations]
+        options["runOnly"] = COLOURS
+    page.emulate_media(color_scheme="light")
+    if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+        found["wide"] = ["a part of it is outside of the screen"]
+    return {name: said for name, said in found.items() if said}
 
 
 def urlopen(address: str, timeout: float = 60) -> Any:

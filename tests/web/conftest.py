@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import re
@@ -10,31 +11,41 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Route, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Error, Page, Request, expect, sync_playwright
 
-from tests.web.browsing import Open, Serve, headers, log_in
+from sessionlog.archive import place as projects
+from sessionlog.archive.place import Place
+from tests.conftest import empty_home
+from tests.helpers.archives import store
+from tests.web.browsing import Open, Serve, Share, Site, headers, log_in
 
-CHROMIUM = os.environ.get("CHROMIUM") or next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-)
+# The shell first: it has no window around the page, and a new context costs a fifth of the time.
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+CHROMIUM = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
 # As long as pages wait for elsewhere; the machine may be busy.
 expect.set_options(timeout=15_000)
 # Chromium's own traffic would be refused on machines without a network, many times a second.
 SWITCHES = [
     "--no-sandbox",
     "--disable-gpu",
+    "--disable-software-rasterizer",
+    "--disable-extensions",
     "--disable-quic",
     "--no-first-run",
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    # What is outside of this machine is behind a proxy that is not there.
+    "--proxy-server=127.0.0.1:9",
+    "--proxy-bypass-list=127.0.0.1;localhost;[::1]",
 ]
+PR_CAPBSET_DROP, CAP_SYS_NICE = 24, 23
 
 
 class Servers:
@@ -68,13 +79,12 @@ def servers() -> Iterator[Servers]:
     made.process.communicate(timeout=20)
 
 
-@pytest.fixture
-def serve(home: Path, servers: Servers, tmp_path: Path) -> Iterator[Serve]:
-    """Runs `sessionlog browse` with these arguments, and gives the address that it prints."""
+@contextmanager
+def serving(servers: Servers, folder: Path) -> Iterator[Serve]:
     running: list[tuple[int, TextIO]] = []
 
     def start(*arguments: str) -> str:
-        pipe = tmp_path / f"printed-{len(running)}"
+        pipe = folder / f"printed-{len(running)}"
         os.mkfifo(pipe)
         pid = servers.start(["browse", "--no-open", "--port", "0", *arguments], pipe)
         running.append((pid, output := pipe.open()))
@@ -94,45 +104,90 @@ def serve(home: Path, servers: Servers, tmp_path: Path) -> Iterator[Serve]:
             assert ended and output.read() == "", "the server does not end"
 
 
+@pytest.fixture
+def serve(home: Path, servers: Servers, tmp_path: Path) -> Iterator[Serve]:
+    """Runs `sessionlog browse` with these arguments, and gives the address that it prints."""
+    with serving(servers, tmp_path) as start:
+        yield start
+
+
+@pytest.fixture(scope="module")
+def share(servers: Servers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Share]:
+    """Fills an archive and serves it, once for all tests of a module; they only read."""
+    folder = tmp_path_factory.mktemp("shared")
+    project = folder / "shop"
+    project.mkdir()
+    with serving(servers, folder) as start:
+
+        def fill(events: Callable[[Place], Iterable[dict[str, Any]]]) -> Site:
+            with pytest.MonkeyPatch.context() as patch:
+                empty_home(patch, folder)
+                place = projects.place(os.path.realpath(project))
+                store(place, *events(place))
+                return Site(start(), place)
+
+        yield fill
+
+
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
     if CHROMIUM is None:
         assert not os.environ.get("CI"), "CI needs a browser, on the PATH or in $CHROMIUM"
         pytest.skip("no Chromium on this machine")
+    if sys.platform == "linux":
+        # Chromium of root gives itself a higher priority than the server that it waits for: not if it may not.
+        ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, CAP_SYS_NICE, 0, 0, 0)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=SWITCHES)
         yield browser
         browser.close()
 
 
+class Tabs:
+    """A browser window and a phone that all tests of a worker share.
+
+    What pages keep is removed after each test.
+    """
+
+    def __init__(self, browser: Browser) -> None:
+        self.browser = browser
+        self.contexts: dict[bool, BrowserContext] = {}
+
+    def context(self, phone: bool) -> BrowserContext:
+        if phone not in self.contexts:
+            self.contexts[phone] = self.browser.new_context(
+                viewport={"width": 390, "height": 844} if phone else {"width": 1280, "height": 800},
+                is_mobile=phone,
+                has_touch=phone,
+                permissions=["clipboard-read", "clipboard-write"],
+            )
+        return self.contexts[phone]
+
+
+@pytest.fixture(scope="session")
+def tabs(chromium: Browser) -> Tabs:
+    return Tabs(chromium)
+
+
 @pytest.fixture
-def visit(chromium: Browser) -> Iterator[Open]:
+def visit(tabs: Tabs) -> Iterator[Open]:
     """Opens a page; the test fails if any page asked for something outside this machine, or a script failed."""
-    contexts: list[BrowserContext] = []
     problems: list[str] = []
 
-    def keep_here(route: Route) -> None:
-        if re.match(r"https?://(127\.0\.0\.1|localhost|\[::1\])[:/]", route.request.url):
-            route.continue_()
-        else:
-            problems.append(f"asked for {route.request.url}")
-            route.abort()
+    def is_here(request: Request) -> None:
+        if not re.match(r"(https?://(127\.0\.0\.1|localhost|\[::1\])[:/]|data:|blob:)", request.url):
+            problems.append(f"asked for {request.url}")
 
     def open_page(address: str, *, dark: bool = False, phone: bool = False, known: bool = True) -> Page:
-        context = chromium.new_context(
-            color_scheme="dark" if dark else "light",
-            viewport={"width": 390, "height": 844} if phone else {"width": 1280, "height": 800},
-            is_mobile=phone,
-            has_touch=phone,
-        )
-        contexts.append(context)
-        context.route("**/*", keep_here)
+        context = tabs.context(phone)
         if known and (cookie := headers(address).get("Cookie")):
             name, _, value = cookie.partition("=")
             context.add_cookies([{"name": name, "value": value, "url": "/".join(address.split("/", 3)[:3])}])
-        context.grant_permissions(["clipboard-read", "clipboard-write"])
         page = context.new_page()
         page.set_default_timeout(15_000)
+        if dark:
+            page.emulate_media(color_scheme="dark")
+        page.on("request", is_here)
         page.on("pageerror", lambda error: problems.append(f"script failed: {error}"))
         if known:  # else the first answer is a 403, which the console tells
             page.on("console", lambda said: problems.append(f"console: {said.text}") if said.type == "error" else None)
@@ -141,6 +196,10 @@ def visit(chromium: Browser) -> Iterator[Open]:
         return page
 
     yield open_page
-    for context in contexts:
-        context.close()
+    for context in tabs.contexts.values():
+        for page in context.pages:
+            with suppress(Error):  # an empty page has nothing to keep
+                page.evaluate("localStorage.clear()")
+            page.close()
+        context.clear_cookies()
     assert not problems

@@ -1,20 +1,33 @@
 """`sessionlog browse` as often as it is wanted, imported once: two thirds of the time until it answers go into imports.
 
-A process of its own reads requests, a line of JSON each, and forks one server for each. What is new in a server is the
+Templates are compiled once, too: all servers share what Jinja compiled. A process of its own reads requests, a line of JSON each, and forks one server for each. What is new in a server is the
 environment, the folder, the arguments and where it prints, as for any command.
 """
 
 from __future__ import annotations
 
+import functools
+import importlib
 import json
 import os
+import pkgutil
 import signal
 import sys
+import tempfile
 from contextlib import suppress
 
+import jinja2
+import pygal  # noqa: F401
+import pygments.lexers
+
+from sessionlog import web
 from sessionlog.cli import browse  # noqa: F401
 from sessionlog.cli.main import main
-from sessionlog.web import serve as web_serve  # noqa: F401
+
+for module in pkgutil.iter_modules(web.__path__, f"{web.__name__}."):
+    importlib.import_module(module.name)
+for name in ("python", "bash", "json"):
+    pygments.lexers.get_lexer_by_name(name)
 
 
 def serve(arguments: list[str], environment: dict[str, str], folder: str, output: str) -> None:
@@ -46,4 +59,7 @@ def main_loop() -> None:
 
 
 if __name__ == "__main__":
-    main_loop()
+    with tempfile.TemporaryDirectory() as folder:
+        compiled = jinja2.FileSystemBytecodeCache(folder)
+        jinja2.Environment.__init__ = functools.partialmethod(jinja2.Environment.__init__, bytecode_cache=compiled)
+        main_loop()

@@ -19,7 +19,7 @@ from sessionlog.text import terminal_output
 from sessionlog.transcripts import importer
 from sessionlog.web import markdown
 from tests.helpers.archives import event, store
-from tests.web.browsing import Open, Serve
+from tests.web.browsing import Open, Serve, Share, Site
 from tests.web.test_web_session import get, in_agent, pair, path_of, until
 
 
@@ -64,13 +64,21 @@ CALLS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.fixture
-def page(place: Place, serve: Serve, visit: Open) -> Page:
+def every_tool(_: Place) -> list[dict[str, Any]]:
     events = [event("UserPromptSubmit", prompt="<bash-input>ls -la</bash-input><bash-stdout>a\nb</bash-stdout>")]
     for one in CALLS:
         events += pair(one["tool"], **{key: value for key, value in one.items() if key != "tool"})
-    store(place, *events)
-    page = visit(f"{serve()}{path_of(place)[1:]}")
+    return events
+
+
+@pytest.fixture(scope="module")
+def site(share: Share) -> Site:
+    return share(every_tool)
+
+
+@pytest.fixture
+def page(site: Site, visit: Open) -> Page:
+    page = visit(f"{site.address}{path_of(site.place)[1:]}")
     page.evaluate("document.querySelectorAll('details.call').forEach(e => { e.open = true })")
     until(page, "[...document.querySelectorAll('.call')].every(e => e.querySelector('.inside'))")
     return page
@@ -104,7 +112,8 @@ def test_every_tool_has_a_look_of_its_own(page: Page) -> None:
     assert call(10).locator("pre.failed").evaluate(colour) == page.locator("body").evaluate(colour), "not all of it red"
 
 
-def test_pictures_are_shown_and_nothing_else_is(page: Page, place: Place) -> None:
+def test_pictures_are_shown_and_nothing_else_is(page: Page, site: Site) -> None:
+    place = site.place
     for number in (11, 12):
         picture = page.locator(".call").nth(number).locator("img")
         picture.scroll_into_view_if_needed()

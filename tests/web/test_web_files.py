@@ -98,9 +98,9 @@ def test_what_has_no_column_for_its_file_is_found_by_the_index(place: Place) -> 
         (row,) = file_history.history(archive, "/w/a.ipynb", indexed=True)
         (change,) = file_history.changes(archive, [row])
         assert change.call.input["new_source"] == "print(total)"
-        found, is_all = file_history.of_line(archive, "print(total)")
+        found, is_all = file_history.edits_with(archive, "print(total)")
         assert [what for what, _ in found] == ["added"] and is_all
-        assert file_history.of_line(archive, "print(total)", path="/w/other.py") == ([], True)
+        assert file_history.edits_with(archive, "print(total)", path="/w/other.py") == ([], True)
 
 
 def test_sessions_that_no_hook_saw_count_too(home: Path) -> None:
@@ -116,7 +116,7 @@ def test_sessions_that_no_hook_saw_count_too(home: Path) -> None:
         )
         assert [change.call.name for change in changes] == ["Edit", "Edit", "Write"]
         assert all(change.name.startswith("m") and change.prompt for change in changes)
-        found, _ = file_history.of_line(archive, "x = 1")
+        found, _ = file_history.edits_with(archive, "x = 1")
         assert [what for what, _ in found] == ["removed", "added"]
 
 

@@ -18,7 +18,7 @@ from sessionlog.web import ansi, highlight
 from tests.conftest import thorough
 from tests.helpers.archives import call, event, store
 from tests.helpers.recording import hostile_session
-from tests.web.browsing import Open, Serve, headers
+from tests.web.browsing import Open, Serve, Share, Site, complaints, headers
 
 
 def get(address: str, path: str) -> tuple[int, str, http.client.HTTPMessage]:
@@ -80,13 +80,13 @@ def a_session() -> list[dict[str, Any]]:
     ]
 
 
-@pytest.fixture
-def address(place: Place, serve: Serve) -> str:
-    store(place, *a_session())
-    return serve()
+@pytest.fixture(scope="module")
+def site(share: Share) -> Site:
+    return share(lambda place: a_session())
 
 
-def test_session_reads_from_start_to_end(address: str, place: Place, visit: Open) -> None:
+def test_session_reads_from_start_to_end(site: Site, visit: Open) -> None:
+    address, place = site
     page = visit(f"{address}{path_of(place)[1:]}")
     expect(page.locator("h1")).to_contain_text("Fix the total")
     expect(page.locator(".facts")).to_contain_text("3 failures")
@@ -119,7 +119,8 @@ def test_session_reads_from_start_to_end(address: str, place: Place, visit: Open
     expect(page.locator("#outline li").first.locator(".badge")).to_contain_text("1")
 
 
-def test_diffs_side_by_side_are_remembered(address: str, place: Place, visit: Open) -> None:
+def test_diffs_side_by_side_are_remembered(site: Site, visit: Open) -> None:
+    address, place = site
     page = visit(f"{address}{path_of(place)[1:]}")
     old, new = page.locator(".diff .change .old").first, page.locator(".diff .change .new").first
 
@@ -133,7 +134,8 @@ def test_diffs_side_by_side_are_remembered(address: str, place: Place, visit: Op
     assert tops()[0] == tops()[1]
 
 
-def test_filters_are_in_the_address(address: str, place: Place, visit: Open) -> None:
+def test_filters_are_in_the_address(site: Site, visit: Open) -> None:
+    address, place = site
     page = visit(f"{address}{path_of(place)[1:]}")
     page.get_by_role("link", name=re.compile("Problems")).click()
     expect(page.locator("article.kind-prompt")).to_have_count(0)
@@ -169,7 +171,8 @@ def is_in_view(page: Page, selector: str) -> bool:
     )
 
 
-def test_links_to_a_moment(address: str, place: Place, visit: Open) -> None:
+def test_links_to_a_moment(site: Site, visit: Open) -> None:
+    address, place = site
     base = f"{address}{path_of(place)[1:]}"
     page = visit(f"{base}#event-6")  # the end of the call that began with e5
     expect(page.locator("#e5.target")).to_be_visible()
@@ -183,7 +186,8 @@ def test_links_to_a_moment(address: str, place: Place, visit: Open) -> None:
     assert visit(copied).locator("#e2.target").is_visible()
 
 
-def test_keys_go_through_the_session(address: str, place: Place, visit: Open) -> None:
+def test_keys_go_through_the_session(site: Site, visit: Open) -> None:
+    address, place = site
     page = visit(f"{address}{path_of(place)[1:]}")
 
     def focused() -> str:
@@ -209,7 +213,8 @@ def test_keys_go_through_the_session(address: str, place: Place, visit: Open) ->
     expect(page.locator("#help")).to_contain_text("Next, previous prompt")
 
 
-def test_downloads_and_texts(address: str, place: Place) -> None:
+def test_downloads_and_texts(site: Site) -> None:
+    address, place = site
     base = path_of(place)
     for ending, told in (("md", "Fix the total"), ("html", "<!doctype html>"), ("jsonl", '"session_id"')):
         status, body, headers = get(address, f"{base}/export.{ending}")
@@ -243,7 +248,7 @@ def a_long_session(events: int) -> list[dict[str, Any]]:
 
 def test_a_long_session_opens_anywhere_and_scrolls(place: Place, serve: Serve, visit: Open) -> None:
     """Many times as long as what the page holds at once; twenty thousand events in a thorough run."""
-    turns = 477 if thorough() else 120
+    turns = 477 if thorough() else 60
     middle = 21 * turns
     store(place, *a_long_session(42 * turns))
     base = f"{serve()}{path_of(place)[1:]}"
@@ -406,16 +411,14 @@ def test_text_that_is_made_to_take_long_stays_plain() -> None:
 
 
 @pytest.mark.parametrize("width", [390, 1440])
-@pytest.mark.parametrize("dark", [False, True])
-def test_page_is_sound_for_everybody(address: str, place: Place, visit: Open, width: int, dark: bool) -> None:
-    from axe_playwright_python.sync_playwright import Axe
-
+def test_page_is_sound_for_everybody(site: Site, visit: Open, width: int) -> None:
+    address, place = site
+    page = visit(f"{address}{path_of(place)[1:]}", phone=width == 390)
+    page.set_viewport_size({"width": width, "height": 900})
+    said = {}
     for end in ("", "?trouble=1", "/files"):
-        page = visit(f"{address}{path_of(place)[1:]}{end}", dark=dark, phone=width == 390)
-        page.set_viewport_size({"width": width, "height": 900})
+        page.goto(f"{address}{path_of(place)[1:]}{end}")
         page.evaluate("document.querySelectorAll('details').forEach(e => { e.open = true })")
-        page.wait_for_timeout(500)
-        found = Axe().run(page).response["violations"]
-        told = [(problem["id"], [node["html"][:200] for node in problem["nodes"][:3]]) for problem in found]
-        assert not told, json.dumps(told, indent=1)
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        page.wait_for_load_state("networkidle")
+        said[end] = complaints(page)
+    assert not any(said.values()), json.dumps(said, indent=1)

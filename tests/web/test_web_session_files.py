@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -166,3 +168,34 @@ def test_sessions_before_and_after(address: str, place: Place, visit: Open) -> N
     page.get_by_role("link", name="Later session").click()
     page.get_by_role("link", name="Later session").click()
     expect(page.locator("h1")).to_have_text("The newer one")
+
+
+def git(place: Place, *arguments: str) -> str:
+    who = ["-c", "user.name=Ann", "-c", "user.email=ann@example.com"]
+    done = subprocess.run(["git", *who, *arguments], cwd=place.project, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def test_each_hunk_says_in_which_commit_it_landed(address: str, place: Place, visit: Open) -> None:
+    """Also if its line has changed since; and from a line that is in the file today, one click leads to its blame."""
+    file = Path(place.project) / "a.py"
+    git(place, "init", "-q", "-b", "main")
+    for text in (FILE, FILE.replace("line 3\n", "line three\n").replace("line 4\n", "line four\n"), FILE):
+        file.write_text(text)
+        git(place, "add", "a.py")
+        git(place, "commit", "-q", "-m", "one of them", "--allow-empty")
+    landed = git(place, "rev-parse", "HEAD~1")
+    page = visit(f"{address}{path_of(place)[1:]}/files")
+    first = page.locator("details.file").first
+    expect(first.locator("a.landed")).to_have_text(f"in {landed[:10]} one of them")
+    expect(page.locator("details.file").nth(1).locator(".landed")).to_have_text("in no commit")
+    first.locator("a.landed").click()
+    expect(page.locator("h1")).to_have_text("one of them")
+    expect(page.locator(".shares")).to_have_text("2 lines: 2 by agents, 0 by people, 0 unknown.")
+
+    file.write_text(FILE.replace("line 3\n", "line three\n"))
+    page.goto(f"{address}{path_of(place)[1:]}/files")
+    page.wait_for_load_state()
+    first.locator(".ln.add", has_text="line three").click(position={"x": 8, "y": 8})
+    expect(page.locator(".story h2")).to_have_text("Why line 3 is here")
+    expect(page.locator(".story article").first).to_contain_text("Rename the third line")

@@ -28,14 +28,14 @@ class Said(NamedTuple):
     error: str = ""
     notification: str = ""  # that a task in the background is done
     result: str = ""  # what the task came to
-    reminder: str = ""  # what the client told the model
+    reminder: str = ""  # what the client said to the model
     words: str = ""  # the rest
 
     @property
     def headline(self) -> str:
         """What it is about."""
-        told = (self.command, f"! {self.shell}" if self.shell else "", self.notification, self.words)
-        return next((text for text in (*told, self.output, self.error, self.reminder) if text.strip()), "")
+        texts = (self.command, f"! {self.shell}" if self.shell else "", self.notification, self.words)
+        return next((text for text in (*texts, self.output, self.error, self.reminder) if text.strip()), "")
 
 
 def read(text: str) -> Said:

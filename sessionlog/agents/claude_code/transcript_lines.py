@@ -151,6 +151,8 @@ class Reader:
         if type_ == "progress":
             self._read_progress(_object(entry.get("data")), session_id, at)
         branch = _text(entry.get("gitBranch"))
+        if branch == "HEAD":  # no repository, or no branch
+            branch = None
         self._read_context(entry, session_id, at, branch, model)
 
         prompt_id = _text(entry.get("promptId"))

@@ -47,6 +47,7 @@ class Reader(TranslatedReader):
     """Reads what went to the model and came back; of events, the ends of commands, which know the exit code."""
 
     client = CLIENT
+    CONTEXT = (b'"session_meta"', b'"turn_context"')
 
     def entries(self, line: "dict[str, Any]") -> "Iterator[dict[str, Any]]":
         """What a line says."""

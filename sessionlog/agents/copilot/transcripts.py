@@ -35,6 +35,7 @@ class Reader(TranslatedReader):
     """Reads messages, tool calls and counts of tokens."""
 
     client = CLIENT
+    CONTEXT = (b'"session.start"', b'"session.resume"', b'"assistant.message"', b'"tool.execution_')
 
     def __init__(self, session_id: str, agent_id: str | None) -> None:
         super().__init__(session_id, agent_id)
@@ -81,7 +82,7 @@ class Reader(TranslatedReader):
 
     def _end(self, data: "dict[str, Any]", at: "Any", more: "dict[str, Any]") -> "Iterator[dict[str, Any]]":
         name, inputs = self._calls.pop(data.get("toolCallId"), (None, None))
-        if name is None:  # its start is in another part of the file
+        if name is None:  # its start is nowhere near
             return
         error = None if data.get("success") is True else dig(data, "error", "message") or "failed"
         response = {"text_result_for_llm": dig(data, "result", "content")}

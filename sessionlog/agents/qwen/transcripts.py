@@ -47,6 +47,7 @@ class Reader(TranslatedReader):
     """Reads messages; what the client notes for itself is left to the bytes."""
 
     client = CLIENT
+    CONTEXT = (b'"model"',)
 
     def entries(self, line: "dict[str, Any]") -> "Iterator[dict[str, Any]]":
         """What a line says."""

@@ -33,36 +33,52 @@ _LAYOUT = frozenset(",;()\\")
 Tokens = tuple[str, ...]
 
 
-class Keys:
-    """What a line says, without its layout. Each line is taken apart once."""
+class Keys(dict[str, Tokens]):
+    """What each line says, without its layout: its words and signs; of a line of nothing but layout, the layout."""
 
-    def __init__(self) -> None:
-        self._tokens: dict[str, Tokens] = {}
-
-    def tokens(self, line: str) -> Tokens:
-        """The words and signs of a line; only for a line of nothing but layout, the layout."""
-        found = self._tokens.get(line)
-        if found is None:
-            every = _TOKEN.findall(line[:5000])
-            found = tuple('"' if word == "'" else word for word in every if word not in _LAYOUT) or tuple(every)
-            self._tokens[line] = found
+    def __missing__(self, line: str) -> Tokens:
+        every = _TOKEN.findall(line[:5000])
+        found = tuple('"' if word == "'" else word for word in every if word not in _LAYOUT) or tuple(every)
+        self[line] = found
         return found
+
+    def of(self, lines: Iterable[str]) -> list[Tokens]:
+        """What these lines say. Nearly all of them were seen before, and cost next to nothing."""
+        return list(map(self.__getitem__, lines))
 
 
 def align(old: Sequence[str], new: Sequence[str], keys: Keys) -> list[int]:
     """For each new line the number of the old one that it is, or NEW."""
-    olds, news = [keys.tokens(line) for line in old], [keys.tokens(line) for line in new]
-    found = [NEW] * len(new)
-    for i, j, length in _equal(olds, news, 0, len(olds), 0, len(news)):
+    olds, news = keys.of(old), keys.of(new)
+    start, end = _same_ends(olds, news)
+    i2, j2 = len(olds) - end, len(news) - end
+    found = [*range(start), *([NEW] * (j2 - start)), *range(i2, len(olds))]
+    if i2 - start == j2 - start == 1 and not (_repeats(olds, start) or _repeats(news, start)):
+        return found  # one line in the place of another, as most edits are
+    for i, j, length in _equal(olds, news, start, i2, start, j2):
         found[j : j + length] = range(i, i + length)
     _slide(old, new, olds, news, found)
     for i1, i2, j1, j2 in _differing(found, len(old)):
         _reflowed(olds, news, i1, i2, j1, j2, found)
     used = set(found)
     free = [i not in used for i in range(len(olds))]
-    moved(olds, free, news, found)
-    _moved_and_reflowed(olds, free, news, found)
+    if NEW in used and any(free):
+        moved(olds, free, news, found)
+        _moved_and_reflowed(olds, free, news, found)
     return found
+
+
+def _same_ends(olds: list[Tokens], news: list[Tokens]) -> tuple[int, int]:
+    """How many lines are the same at the start and at the end."""
+    least = min(len(olds), len(news))
+    start = next((at for at in range(least) if olds[at] != news[at]), least)
+    end = next((at for at in range(least - start) if olds[-1 - at] != news[-1 - at]), least - start)
+    return start, end
+
+
+def _repeats(keys: list[Tokens], at: int) -> bool:
+    """Whether a line is the same as the one before or after it."""
+    return keys[at] in keys[max(at - 1, 0) : at] or keys[at] in keys[at + 1 : at + 2]
 
 
 def moved(olds: Sequence[Tokens], free: list[bool], news: Sequence[Tokens], found: list[int]) -> None:
@@ -97,9 +113,10 @@ def significant(wanted: set[int], found: list[int], lines: Sequence[str], keys: 
         run: list[int] = []
         for j in range(len(lines) + 1):
             goes_on = j < len(lines) and j in among and found[j] != NEW
-            if run and not (goes_on and found[j] == found[run[-1]] + 1):
-                if significance([keys.tokens(lines[k]) for k in run]) >= SIGNIFICANT:
-                    yield from (k for k in run if k in wanted and significance([keys.tokens(lines[k])]) >= least)
+            # A line that a formatter has split is several, of one origin.
+            if run and not (goes_on and found[j] - found[run[-1]] in (0, 1)):
+                if significance([keys[lines[k]] for k in run]) >= SIGNIFICANT:
+                    yield from (k for k in run if k in wanted and letters(keys[lines[k]]) >= least)
                 run = []
             if goes_on:
                 run.append(j)
@@ -120,11 +137,12 @@ def _run(olds: Sequence[Tokens], free: list[bool], news: Sequence[Tokens], found
 
 def significance(lines: Iterable[Tokens]) -> int:
     """How many letters and digits these lines have."""
-    return sum(map(_letters, lines))
+    return sum(map(letters, lines))
 
 
 @lru_cache(100_000)
-def _letters(tokens: Tokens) -> int:
+def letters(tokens: Tokens) -> int:
+    """How many letters and digits a line has."""
     return sum(len(token) for token in tokens if token[0].isalnum() or token[0] == "_")
 
 
@@ -132,16 +150,10 @@ def _equal(
     olds: list[Tokens], news: list[Tokens], i1: int, i2: int, j1: int, j2: int
 ) -> Iterator[tuple[int, int, int]]:
     """Runs of equal lines: from both ends, then between lines that occur once in either text (patience diff)."""
-    start = 0
-    while i1 + start < i2 and j1 + start < j2 and olds[i1 + start] == news[j1 + start]:
-        start += 1
+    start, end = _same_ends(olds[i1:i2], news[j1:j2])
     if start:
         yield i1, j1, start
-    i1, j1 = i1 + start, j1 + start
-    end = 0
-    while i1 < i2 - end and j1 < j2 - end and olds[i2 - end - 1] == news[j2 - end - 1]:
-        end += 1
-    i2, j2 = i2 - end, j2 - end
+    i1, j1, i2, j2 = i1 + start, j1 + start, i2 - end, j2 - end
     if i1 < i2 and j1 < j2:
         anchors = _unique(olds, news, i1, i2, j1, j2)
         if anchors:
@@ -215,10 +227,10 @@ def _slide_side(lines: Sequence[str], keys: list[Tokens], found: list[int]) -> N
         while first and found[first - 1] != NEW and keys[first - 1] == keys[end - 1]:
             first, end = first - 1, end - 1
         size = end - first
-        best, least = start, _depth(lines[start])
+        best, least = start, depth(lines[start])
         while True:
-            if (depth := _depth(lines[first])) <= least:
-                best, least = first, depth
+            if (deep := depth(lines[first])) <= least:
+                best, least = first, deep
             last = first + size
             if last >= len(found) or (last >= at and found[last] == NEW) or keys[first] != keys[last]:
                 break
@@ -230,7 +242,7 @@ def _slide_side(lines: Sequence[str], keys: list[Tokens], found: list[int]) -> N
         at = max(at, best + size)
 
 
-def _depth(line: str) -> int:
+def depth(line: str) -> int:
     """How deep a line stands; nothing begins with a blank one."""
     return len(line) - len(line.lstrip()) if line.strip() else 1000
 
@@ -282,7 +294,7 @@ def _moved_and_reflowed(olds: list[Tokens], free: list[bool], news: list[Tokens]
                 last += 1
             for i in candidates[-_CANDIDATES:]:
                 ends = _same_words(olds, news, i, i + 1, j, last) if free[i] else None
-                if ends and significance([olds[i]]) >= SIGNIFICANT:
+                if ends and letters(olds[i]) >= SIGNIFICANT:
                     _share_out(olds, news, i, ends[0], j, ends[1], found)
                     free[i] = False
                     end = ends[1]

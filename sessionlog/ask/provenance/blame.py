@@ -9,14 +9,17 @@ from typing import NamedTuple
 
 from sessionlog.ask.provenance import align, history, notes, recorded
 from sessionlog.ask.provenance import target as targets
-from sessionlog.ask.provenance.align import NEW
+from sessionlog.ask.provenance.align import NEW, Keys
 from sessionlog.ask.provenance.history import Commit, Stored, Version
 from sessionlog.ask.provenance.notes import Attested
-from sessionlog.ask.provenance.recorded import Edit
+from sessionlog.ask.provenance.recorded import Edit, Ran
 from sessionlog.ask.provenance.replay import OUTSIDE, Replay
 from sessionlog.ask.provenance.target import Target
 from sessionlog.system import files
 from sessionlog.system.git import GitError
+
+# The source of a line that nobody knows anything of.
+NOT_RECORDED = "not recorded"
 
 # Versions of the file that are looked at where an agent does not tell what it found.
 _VERSIONS = 5
@@ -39,7 +42,7 @@ class Line(NamedTuple):
     @property
     def source(self) -> str:
         """Where the line comes from: edit, note, commit, or not recorded."""
-        return "edit" if self.edit else "note" if self.attested else "commit" if self.stored else "not recorded"
+        return "edit" if self.edit else "note" if self.attested else "commit" if self.stored else NOT_RECORDED
 
 
 class Blame(NamedTuple):
@@ -48,6 +51,7 @@ class Blame(NamedTuple):
     target: Target
     lines: list[Line]
     edits: list[Edit]  # all that are recorded of this file, oldest first
+    commands: list[Ran]  # that may have changed the file besides
 
 
 class Known(NamedTuple):
@@ -63,14 +67,17 @@ def of_file(connection: sqlite3.Connection, target: Target, *, indexed: bool) ->
     lines = targets.text_of(target).split("\n")
     if lines[-1] == "":
         lines.pop()
-    known = _known(target, lines)
-    edits = recorded.find(connection, targets.names(connection, target, known.path, known.versions), indexed=indexed)
-    origins = _replayed(connection, target, lines, edits, known)
+    keys = Keys()
+    known = _known(target, lines, keys)
+    edits, commands = recorded.find(
+        connection, targets.names(connection, target, known.path, known.versions), indexed=indexed
+    )
+    origins = _replayed(connection, target, lines, edits, known, keys)
     found = [
         Line(number, line, edits[origin] if origin != OUTSIDE else None, at)
         for number, (line, origin, at) in enumerate(zip(lines, origins, known.lines, strict=True), 1)
     ]
-    return Blame(target, _attested(target, found), edits)
+    return Blame(target, _attested(target, found), edits, commands)
 
 
 def _attested(target: Target, lines: list[Line]) -> list[Line]:
@@ -94,7 +101,7 @@ def _attested(target: Target, lines: list[Line]) -> list[Line]:
     ]
 
 
-def _known(target: Target, lines: list[str]) -> Known:
+def _known(target: Target, lines: list[str], keys: Keys) -> Known:
     """What git knows of each line. It is asked about commits only: the working copy is compared with them here."""
     nothing = Known(target.path, [None] * len(lines), [])
     repository = target.repository
@@ -114,12 +121,12 @@ def _known(target: Target, lines: list[str]) -> Known:
     except GitError:
         return nothing
     before = targets.Cleaner(target.place.home)(content).split("\n")[: len(stored)]
-    found = align.align(before, lines, align.Keys()) if len(before) == len(stored) else []
+    found = align.align(before, lines, keys) if len(before) == len(stored) else []
     return Known(path, [None if i == NEW else stored[i] for i in found] or nothing.lines, versions)
 
 
 def _replayed(
-    connection: sqlite3.Connection, target: Target, lines: list[str], edits: list[Edit], known: Known
+    connection: sqlite3.Connection, target: Target, lines: list[str], edits: list[Edit], known: Known, keys: Keys
 ) -> list[int]:
     clean = targets.Cleaner(target.place.home)
 
@@ -131,7 +138,7 @@ def _replayed(
     def original(edit: Edit) -> str | None:
         return recorded.original(connection, edit)
 
-    replay = Replay(edits, original, versions)
+    replay = Replay(edits, original, versions, keys)
     if target.commit is None:
         replay.run()
         return replay.origins_in(lines, target.root)

@@ -28,6 +28,19 @@ class CommitFile(NamedTuple):
     lines: list[Line]
 
 
+class Shares(NamedTuple):
+    """How many lines are by whom."""
+
+    agents: int  # a recorded edit, or the note or trace of another tool
+    people: int  # nothing recorded, and no session was at work
+    unknown: int  # nothing recorded, but a session was at work, or nothing was recorded yet
+
+    @property
+    def total(self) -> int:
+        """All lines."""
+        return sum(self)
+
+
 class Behind(NamedTuple):
     """A commit, and where its lines come from."""
 
@@ -35,6 +48,14 @@ class Behind(NamedTuple):
     files: list[CommitFile]
     committed_by: list[str]  # sessions that ran its `git commit`: e123 of it
     left_out: int  # files that were not looked at, or are not text
+    by_hand: bool  # no session can have written what is not recorded
+
+    @property
+    def shares(self) -> Shares:
+        """The lines by agents, by people, and those that may be either's."""
+        agents = sum(bool(line.edit or line.attested) for line in self.lines)
+        rest = len(self.lines) - agents
+        return Shares(agents, rest, 0) if self.by_hand else Shares(agents, 0, rest)
 
     @property
     def lines(self) -> list[Line]:
@@ -94,7 +115,21 @@ def of_commit(
             left_out += 1
             continue
         files.append(CommitFile(path, [line for line in found.lines if line.commit and line.commit.id == commit.id]))
-    return Behind(commit, files, list(_committed_by(connection, commit)), left_out)
+    return Behind(
+        commit, files, list(_committed_by(connection, commit)), left_out, _by_hand(connection, repository, commit)
+    )
+
+
+def _by_hand(connection: sqlite3.Connection, repository: Repository, commit: Commit) -> bool:
+    """Whether events were recorded already, but none in the day before the commit, nor since the one before it."""
+    parent = history.read_commit(repository, f"{commit.id}^")
+    since = min(one.authored_at for one in (commit, parent) if one)
+    row = connection.execute(
+        "SELECT EXISTS (SELECT 1 FROM sessions WHERE started_at < :since) AND NOT EXISTS (SELECT 1 FROM sessions "
+        "WHERE started_at <= :until AND last_at >= strftime('%Y-%m-%dT%H:%M:%fZ', :since, '-1 day')) AS by_hand",
+        {"since": since, "until": commit.committed_at},
+    ).fetchone()
+    return bool(row["by_hand"])
 
 
 def _committed_by(connection: sqlite3.Connection, commit: Commit) -> Iterator[str]:
@@ -114,27 +149,24 @@ def _committed_by(connection: sqlite3.Connection, commit: Commit) -> Iterator[st
 class Summary(NamedTuple):
     """What commits come to."""
 
-    agents: int
-    people: int
+    shares: Shares
     sessions: dict[str, Counter[str]]  # session: its prompts, and how many lines each led to
     described: dict[str, Described]
 
 
 def summary(found: list[Behind], describe: Describer) -> Summary:
-    """Lines by agents and by people, and the prompts behind them."""
+    """Lines by agents, by people and by nobody knows whom, and the prompts behind them."""
     sessions: dict[str, Counter[str]] = {}
     described: dict[str, Described] = {}
-    agents = people = 0
     for line in (line for behind in found for line in behind.lines):
         if line.edit is None:
-            people += 1
             continue
-        agents += 1
         one = describe(line.edit)
         described.setdefault(line.edit.session_id, one)
         asked = one.prompt.text if one.prompt else ""
         sessions.setdefault(line.edit.session_id, Counter())[asked] += 1
-    return Summary(agents, people, sessions, described)
+    shares = Shares(*(sum(counts) for counts in zip(*(behind.shares for behind in found), strict=True)))
+    return Summary(shares, sessions, described)
 
 
 def as_json(behind: Behind, describe: Describer) -> dict[str, Any]:
@@ -143,7 +175,7 @@ def as_json(behind: Behind, describe: Describer) -> dict[str, Any]:
         **behind.commit._asdict(),
         "committed_by": behind.committed_by,
         "lines": len(behind.lines),
-        "lines_by_agents": sum(line.edit is not None for line in behind.lines),
+        **{f"lines_{'by_' * (who != 'unknown')}{who}": lines for who, lines in behind.shares._asdict().items()},
         "sessions": [{**one._asdict(), "lines": list(one.lines)} for one in behind.written(describe)],
         "files_left_out": behind.left_out,
     }

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import uuid
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timezone
 from typing import Any, NamedTuple
@@ -150,6 +149,8 @@ def write_note(repository: Repository, commit: str, text: str, author: str, emai
 
 def trace(written: Iterable[Written], commit: str, at: str) -> dict[str, Any]:
     """An Agent Trace record."""
+    import uuid  # which takes 5 ms, and is needed for this only
+
     files: dict[str, list[Any]] = {}
     for one in written:
         contributor = {"type": "ai"} | ({"model_id": model_id(one.model)} if one.model else {})

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from sessionlog.ask import file_history
+from sessionlog.ask.search import query
 from sessionlog.fastlib import parse_json
-from sessionlog.session import edits
+from sessionlog.session import edits, shell_edits
 from sessionlog.session.edits import FileEdit
 from sessionlog.transcripts.stored_lines import Lines
 
@@ -19,12 +20,15 @@ Row = dict[str, Any]
 MOST_EDITS = 20_000
 # Of the patches of other agents, whose rows do not name all of their files.
 MOST_PATCHES = 5_000
+# Of the commands that name the file.
+MOST_COMMANDS = 1_000
 # Among which other working copies are looked for.
 MOST_PATHS = 20_000
 
 _COLUMNS = "id, at, session_id, agent_id, prompt_id, cwd, tool_name, tool_use_id, action"
 _INPUT = "file_path, old_string, new_string, content, command, tool_input"
-_DONE = "event = 'PostToolUse' AND action IN ('edit', 'write')"
+# The unary plus keeps SQLite on the index of paths: all edits of the archive are many more than those of a file.
+_DONE = "+event = 'PostToolUse' AND +action IN ('edit', 'write')"
 
 
 class Name(NamedTuple):
@@ -82,12 +86,29 @@ class Edit(NamedTuple):
     change: FileEdit
 
 
-def find(connection: sqlite3.Connection, names: Names, *, indexed: bool) -> list[Edit]:
-    """All edits of a file, in the order of time.
+class Ran(NamedTuple):
+    """A command that names the file, and looks as if it writes files."""
 
-    Edits that only transcripts know are found if the search index is attached.
+    name: str
+    at: str
+    session_id: str
+    command: str
+
+
+def find(connection: sqlite3.Connection, names: Names, *, indexed: bool) -> tuple[list[Edit], list[Ran]]:
+    """All edits of a file, and the commands that may have changed it in a way nobody recorded, in the order of time.
+
+    What only transcripts know, and commands of sessions without another edit, are found if the search index is
+    attached.
     """
     found = list(_of_events(connection, names))
+    ran: list[Ran] = []
+    for row in _commands(connection, names, {edit.session_id for edit in found}, indexed=indexed):
+        name, command = f"e{row['id']}", row["command"]
+        made = list(_named(row, "e", shell_edits.of_command(command, row["cwd"]), row["cwd"], names))
+        found += made
+        if not made and shell_edits.may_write(command):
+            ran.append(Ran(name, row["at"] or "", row["session_id"], command))
     known = {(edit.session_id, edit.tool_use_id) for edit in found if edit.tool_use_id}
     if indexed:
         for path in list(names.known):
@@ -98,7 +119,32 @@ def find(connection: sqlite3.Connection, names: Names, *, indexed: bool) -> list
                     block, _ = lines.block(row["id"])
                     inputs = (block or {}).get("input")
                     found += _edits({**row, "prompt_id": None}, "m", inputs, None, names)
-    return sorted(found, key=lambda edit: (edit.at, edit.name[0], int(edit.name[1:])))
+    found.sort(key=lambda edit: (edit.at, edit.name[0], int(edit.name[1:])))
+    return found, sorted(ran, key=lambda one: (one.at, one.name))
+
+
+def _commands(connection: sqlite3.Connection, names: Names, sessions: set[str], *, indexed: bool) -> list[Row]:
+    """The commands that succeeded and name the file by the last part of its path, the newest ones."""
+    bases = {os.path.basename(path) for path in names.known}
+    columns = f"{_COLUMNS}, command"
+    if indexed:
+        phrases = " OR ".join(query.quoted(base) for base in bases if query.tokens(base))
+        if not phrases:
+            return []
+        rows = connection.execute(
+            f"SELECT {columns} FROM events WHERE id IN (SELECT documents.event_id FROM search.words AS words "
+            "JOIN search.documents AS documents ON documents.key = words.rowid WHERE words MATCH ? "
+            "ORDER BY words.rowid DESC LIMIT ?) AND +event = 'PostToolUse' AND command IS NOT NULL",
+            (f'input : ({phrases}) AND tags : "{query.tag("action", "run")}"', MOST_COMMANDS),
+        )
+    else:
+        some = list(sessions)[:500]
+        rows = connection.execute(
+            f"SELECT {columns} FROM events WHERE session_id IN ({', '.join('?' * len(some))}) "
+            "AND +event = 'PostToolUse' AND +action = 'run' AND command IS NOT NULL ORDER BY id DESC LIMIT ?",
+            (*some, MOST_COMMANDS),
+        )
+    return [row for row in rows if any(base in row["command"] for base in bases)]
 
 
 def _of_events(connection: sqlite3.Connection, names: Names) -> Iterator[Edit]:
@@ -151,7 +197,11 @@ def _inputs(row: Row) -> Any:
 
 
 def _edits(row: Row, letter: str, inputs: Any, cwd: str | None, names: Names) -> Iterator[Edit]:
-    for change in edits.of_input(inputs, row["action"] or "", cwd):
+    yield from _named(row, letter, edits.of_input(inputs, row["action"] or "", cwd), cwd, names)
+
+
+def _named(row: Row, letter: str, changes: list[FileEdit], cwd: str | None, names: Names) -> Iterator[Edit]:
+    for change in changes:
         name = names.find(change.path, cwd) or names.find(change.moved_to, cwd)
         if name and (row["at"] or "") <= name.until:
             yield Edit(

@@ -10,6 +10,7 @@ import bisect
 import difflib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import NamedTuple
 
 from sessionlog.ask.provenance import align
@@ -29,31 +30,83 @@ _POOL = 50_000
 _CONTEXT = 12
 # Lines before and after a blank one, to one of whose authors it belongs.
 _BESIDE = 5
-# How far apart two equal lines may be to be taken for each other.
-_NEAR = 20
 
 
-class State(NamedTuple):
-    """What a file is like in one working copy, and who wrote each line."""
+class State:
+    """What a file is like in one working copy, and who wrote each line.
 
-    text: str
-    origins: list[int]
+    Edits change it in place: to copy a large text for each of thousands of small edits takes longer than all the rest.
+    """
+
+    __slots__ = ("_content", "origins")
+
+    def __init__(self, text: str, origins: list[int]) -> None:
+        """`origins`: of each line; after the last line break there is one more, empty or not."""
+        self._content = bytearray(text, "utf-8", "surrogatepass")
+        self.origins = origins
+
+    @property
+    def text(self) -> str:
+        """The file."""
+        return self._content.decode("utf-8", "surrogatepass")
 
     @property
     def lines(self) -> list[str]:
-        """The lines; after the last line break there is one more, empty or not."""
+        """The lines, as many as there are origins."""
         return self.text.split("\n")
+
+    def places(self, replacement: Replacement) -> list[int]:
+        """Where a replacement applies, in bytes; nowhere if that cannot be told for sure."""
+        old = replacement.old.encode("utf-8", "surrogatepass")
+        if not old:
+            return [0] if not self._content else []
+        found = []
+        at = self._content.find(old)
+        while at >= 0:
+            found.append(at)
+            at = self._content.find(old, at + len(old))
+        return found if replacement.every or len(found) == 1 else []
+
+    def replace(self, at: int, replacement: Replacement, rewrite: Callable[[Piece, list[str]], list[int]]) -> None:
+        """Replace the text at a place. `rewrite` gives the origins of the new lines of the piece around it."""
+        old, new = (text.encode("utf-8", "surrogatepass") for text in (replacement.old, replacement.new))
+        content, end = self._content, at + len(old)
+        start, stop = _around(content, at, end)
+        first = self._line_at(start)
+        before, after = content[start:stop], content[start:at] + new + content[end:stop]
+        lines = before.decode("utf-8", "surrogatepass").split("\n")
+        last = first + len(lines)
+        new_lines = after.decode("utf-8", "surrogatepass").split("\n")
+        self.origins[first:last] = rewrite(Piece(lines, self.origins[first:last]), new_lines)
+        content[at:end] = new
+
+    def _line_at(self, position: int) -> int:
+        """The number of a line, counted from the nearer end."""
+        if 2 * position <= len(self._content):
+            return self._content.count(b"\n", 0, position)
+        return len(self.origins) - 1 - self._content.count(b"\n", position)
+
+
+class Piece(NamedTuple):
+    """Some lines, and who wrote each of them."""
+
+    lines: list[str]
+    origins: list[int]
 
 
 class Replay:
     """Applies edits one after the other."""
 
     def __init__(
-        self, edits: list[Edit], original: Callable[[Edit], str | None], stored: Callable[[str], Iterable[str]]
+        self,
+        edits: list[Edit],
+        original: Callable[[Edit], str | None],
+        stored: Callable[[str], Iterable[str]],
+        keys: Keys,
     ) -> None:
         """`original` gives the file before an edit; `stored` versions of it from before a time, newest first."""
         self.edits = edits
-        self.keys = Keys()
+        self.keys = keys
         self.states: dict[str, State] = {}
         self._original = original
         self._stored = stored
@@ -61,8 +114,8 @@ class Replay:
         # Lines that edits removed, in runs; an empty key ends a run.
         self._pool: list[Tokens] = []
         self._pool_origins: list[int] = []
-        # For the short lines of each edit, the pairs that they made with those before and after them.
-        self._beside: dict[tuple[int, Tokens], set[tuple[Tokens, Tokens]]] = {}
+        # For the short lines of each edit, the lines in whose block they stood.
+        self._blocks: dict[tuple[int, Tokens], set[Tokens]] = {}
         self._next = 0
 
     def run(self, until: str = "~") -> None:
@@ -80,29 +133,28 @@ class Replay:
 
     def _without_strays(self, lines: list[str], origins: list[int]) -> list[int]:
         """Put right the origins of lines that say little, and of which there are several."""
-        keys = [self.keys.tokens(line) for line in lines]
+        keys = self.keys.of(lines)
         found = list(origins)
-        self._doubt(keys, found)
-        sessions = ["" if origin < 0 else self.edits[origin].session_id for origin in found]
-        said = [j for j, key in enumerate(keys) if align.significance([key])]
+        self._doubt(lines, keys, found)
+        sessions = self._sessions(found)
+        said = [j for j, key in enumerate(keys) if align.letters(key)]
         for j in sorted(set(range(len(lines))).difference(said)):  # blank lines and lone brackets
             at = bisect.bisect(said, j)
             if sessions[j] not in (sessions[k] for k in said[max(0, at - _BESIDE) : at + _BESIDE]):
                 found[j] = OUTSIDE
         return found
 
-    def _doubt(self, keys: list[Tokens], found: list[int]) -> None:
-        """Of two lines such as `return None`, an edit wrote the one that stands beside the same lines as then."""
-        same: dict[Tokens, list[tuple[int, set[tuple[Tokens, Tokens]]]]] = {}
-        for j, beside in _beside(keys):
-            same.setdefault(keys[j], []).append((j, beside))
-        for key, places in same.items():
-            for j, beside in places:
-                stood = self._beside.get((found[j], key))
-                if not stood or beside & stood:
-                    continue
-                if any(found[k] != found[j] and there & stood and abs(k - j) <= _NEAR for k, there in places):
-                    found[j] = OUTSIDE
+    def _doubt(self, lines: list[str], keys: list[Tokens], found: list[int]) -> None:
+        """A line such as `return None` is an edit's only if something of the block around it is as it was then, or is
+        of the same session. Else it is the last line of some other function that took the place of that one."""
+        sessions = self._sessions(found)
+        for j, block in _blocks(lines, keys, range(len(lines))):
+            stood = self._blocks.get((found[j], keys[j]))
+            if stood and stood.isdisjoint(keys[k] for k in block) and sessions[j] not in (sessions[k] for k in block):
+                found[j] = OUTSIDE
+
+    def _sessions(self, origins: list[int]) -> list[str]:
+        return ["" if origin < 0 else self.edits[origin].session_id for origin in origins]
 
     def overlap(self, lines: list[str]) -> int:
         """How many lines of a text the replay has come to."""
@@ -123,18 +175,15 @@ class Replay:
         if edit.change.added:
             self._add(number, edit.root, edit.change.added)
             return
-        before = self.states.get(edit.root)
-        known = before is not None and all(_places(before.text, one) for one in edit.change.replacements[:1])
-        if not known:
-            self._catch_up(edit)
-        for replacement in edit.change.replacements:
-            self._replace(number, edit.root, replacement)
+        for at, replacement in enumerate(edit.change.replacements):
+            self._replace(number, edit, replacement, is_first=not at)
 
     def _write(self, number: int, edit: Edit, content: str) -> None:
         """A file written whole: what was in it before is not the writer's."""
         self._catch_up(edit)
         state = self.states.get(edit.root, State("", [OUTSIDE]))
-        self._set(edit.root, self._rewritten(state, content, number))
+        lines = content.split("\n")
+        self._set(edit.root, State(content, self._rewritten(number, Piece(state.lines, state.origins), lines)))
 
     def _add(self, number: int, root: str, lines: str) -> None:
         state = self.states.get(root, State("", [OUTSIDE]))
@@ -148,17 +197,17 @@ class Replay:
         first = edit.change.replacements[0] if edit.change.replacements else None
         if text is None and first is not None:
             for other in reversed(self.states.values()):  # what was merged, or where a worktree began
-                if other is not state and _places(other.text, first):
+                if other is not state and other.places(first):
                     text = other.text
                     break
         if text is None:
-            fitting = (one for one in self._stored(edit.at) if first is None or _places(one, first))
+            fitting = (one for one in self._stored(edit.at) if first is None or State(one, []).places(first))
             text = next(iter(fitting), None)
         if text is None or (state is not None and text == state.text):
             return
         lines = text.split("\n")
-        if state is None:
-            state = self._nearest(lines)
+        if state is None and (nearest := self._nearest(lines)):
+            state = State(nearest.text, list(nearest.origins))  # as it is now: that one goes on
         origins = self._recognised(state, lines) if state else [OUTSIDE] * len(lines)
         if state:
             self._remembered.append(state)
@@ -168,31 +217,29 @@ class Replay:
         self.states.pop(root, None)  # the last one to change stands last
         self.states[root] = state
 
-    def _replace(self, number: int, root: str, replacement: Replacement) -> None:
-        state = self.states.get(root) or State("", [])
-        if not _places(state.text, replacement):
-            state = self._with(state, replacement.old.split("\n"))
-        places = _places(state.text, replacement)
-        text, origins = state.text, list(state.origins)
+    def _replace(self, number: int, edit: Edit, replacement: Replacement, *, is_first: bool) -> None:
+        state = self.states.get(edit.root)
+        places = state.places(replacement) if state else []
+        if not places and is_first:
+            self._catch_up(edit)
+            state = self.states.get(edit.root)
+            places = state.places(replacement) if state else []
+        if not places and not edit.change.is_sure:
+            return
+        if state is None or not places:
+            state = self._with(state or State("", [OUTSIDE]), replacement.old.split("\n"))
+            places = state.places(replacement)
         for at in reversed(places):
-            end = at + len(replacement.old)
-            start, stop = _around(text, at, end)
-            first = text.count("\n", 0, start)
-            last = first + text.count("\n", start, stop) + 1
-            new_text = text[start:at] + replacement.new + text[end:stop]
-            origins[first:last] = self._rewritten(
-                State(text[start:stop], origins[first:last]), new_text, number
-            ).origins
-            text = text[:start] + new_text + text[stop:]
-        self._set(root, State(text, origins))
+            state.replace(at, replacement, partial(self._rewritten, number))
+        self._set(edit.root, state)
 
     def _with(self, state: State, wanted: list[str]) -> State:
         """The file with these lines in it: the edit has found them there, whoever changed them before.
 
         They stand where most of them are. If they are nowhere, they stand at the end.
         """
-        lines = state.lines if state.origins else []
-        here, there = [self.keys.tokens(line) for line in lines], [self.keys.tokens(line) for line in wanted]
+        lines = state.lines if state.text else []
+        here, there = self.keys.of(lines), self.keys.of(wanted)
         i, j, size = difflib.SequenceMatcher(None, here, there, autojunk=False).find_longest_match()
         first = last = len(lines)
         if 2 * size >= len(wanted) and align.significance(there[j : j + size]) >= align.SIGNIFICANT:
@@ -204,26 +251,24 @@ class Replay:
         origins = [_UNSEEN if origin == OUTSIDE else origin for origin in self._recognised(there_now, wanted)]
         return State(
             "\n".join([*lines[:first], *wanted, *lines[last:]]),
-            [*state.origins[:first], *origins, *state.origins[last:]],
+            [*state.origins[:first], *origins, *state.origins[last : len(lines)]],
         )
 
-    def _rewritten(self, state: State, text: str, number: int) -> State:
-        """The state after an edit: lines that were there keep their origin."""
-        lines = text.split("\n")
-        found = align.align(state.lines, lines, self.keys)
-        self._bury(state, found)
-        keys = [self.keys.tokens(line) for line in lines]
-        for j, beside in _beside(keys):
-            if found[j] == NEW:
-                self._beside.setdefault((number, keys[j]), set()).update(beside)
-        return State(text, [number if i == NEW else state.origins[i] for i in found])
+    def _rewritten(self, number: int, before: Piece, lines: list[str]) -> list[int]:
+        """The origins of lines after an edit: those that were there keep theirs."""
+        found = align.align(before.lines, lines, self.keys)
+        self._bury(before, found)
+        keys = self.keys.of(lines)
+        for j, block in _blocks(lines, keys, [j for j, i in enumerate(found) if i == NEW]):
+            self._blocks.setdefault((number, keys[j]), set()).update(keys[k] for k in block)
+        return [number if i == NEW else before.origins[i] for i in found]
 
-    def _bury(self, state: State, found: list[int]) -> None:
+    def _bury(self, state: Piece, found: list[int]) -> None:
         """Remember the lines that an edit took out."""
         kept = set(found)
         for i, line in enumerate(state.lines):
             if i not in kept and state.origins[i] >= 0:
-                self._pool.append(self.keys.tokens(line))
+                self._pool.append(self.keys[line])
                 self._pool_origins.append(state.origins[i])
             elif self._pool and self._pool[-1]:
                 self._pool.append(())
@@ -242,7 +287,7 @@ class Replay:
                     origins[j] = other.origins[there[j]]
                 unknown = {j for j in unknown if origins[j] < 0}
         if unknown and self._pool:
-            news = [self.keys.tokens(line) for line in lines]
+            news = self.keys.of(lines)
             there = [NEW if j in unknown else 0 for j in range(len(lines))]
             align.moved(self._pool, [bool(key) for key in self._pool], news, there)
             for j in unknown:
@@ -251,14 +296,26 @@ class Replay:
         return [max(origin, OUTSIDE) for origin in origins]
 
 
-def _beside(keys: list[Tokens]) -> Iterator[tuple[int, set[tuple[Tokens, Tokens]]]]:
-    """The lines that say little, each with the pairs that it makes with the one before and the one after it."""
-    said = [j for j, key in enumerate(keys) if align.significance([key])]
-    for at, j in enumerate(said):
-        if align.significance([keys[j]]) < align.TELLING:
-            before = keys[said[at - 1]] if at else ()
-            after = keys[said[at + 1]] if at + 1 < len(said) else ()
-            yield j, {(before, keys[j]), (keys[j], after)}
+def _blocks(lines: list[str], keys: list[Tokens], among: Iterable[int]) -> Iterator[tuple[int, list[int]]]:
+    """The indented lines that say little, each with the others of its block and those that it is indented below."""
+    for j in among:
+        least = own = align.depth(lines[j])
+        if not own or not 0 < align.letters(keys[j]) < align.TELLING:
+            continue
+        found = []
+        for k in range(j - 1, max(j - 1 - _CONTEXT, -1), -1):
+            deep = align.depth(lines[k])
+            if align.letters(keys[k]) and (deep < least or least == own):
+                found.append(k)
+                least = min(least, deep)
+                if not least:
+                    break
+        for k in range(j + 1, min(j + 1 + _CONTEXT, len(keys))):
+            if align.letters(keys[k]):
+                if align.depth(lines[k]) < own:
+                    break
+                found.append(k)
+        yield j, found
 
 
 def _reach(here: list[Tokens], there: list[Tokens]) -> int:
@@ -268,23 +325,10 @@ def _reach(here: list[Tokens], there: list[Tokens]) -> int:
     return max((i + size for i, _, size in matcher.get_matching_blocks() if size), default=0)
 
 
-def _around(text: str, start: int, end: int) -> tuple[int, int]:
+def _around(text: bytearray, start: int, end: int) -> tuple[int, int]:
     """A piece of text with whole lines before and after it, so that a change can be told from the same lines nearby."""
     for _ in range(_CONTEXT + 1):
-        start = text.rfind("\n", 0, max(start - 1, 0)) + 1 if start else 0
-        end = text.find("\n", end + 1) if 0 <= end < len(text) else -1
+        start = text.rfind(b"\n", 0, max(start - 1, 0)) + 1 if start else 0
+        end = text.find(b"\n", end + 1) if 0 <= end < len(text) else -1
         end = len(text) if end < 0 else end
     return start, end
-
-
-def _places(text: str, replacement: Replacement) -> list[int]:
-    """Where a replacement applies; nowhere if that cannot be told for sure."""
-    old = replacement.old
-    if not old:
-        return [0] if not text else []
-    found = []
-    at = text.find(old)
-    while at >= 0:
-        found.append(at)
-        at = text.find(old, at + len(old))
-    return found if replacement.every or len(found) == 1 else []

@@ -5,14 +5,16 @@ from __future__ import annotations
 import difflib
 import itertools
 import sqlite3
+from datetime import timedelta
 from typing import NamedTuple
 
 from sessionlog.ask.provenance.align import Keys
 from sessionlog.ask.provenance.blame import Blame, Line
 from sessionlog.ask.provenance.describe import Described, Describer
-from sessionlog.ask.provenance.recorded import Edit
+from sessionlog.ask.provenance.recorded import Edit, Ran
 from sessionlog.session import load
 from sessionlog.session.load import Entry
+from sessionlog.times import moment
 
 # Edits that are told, and what happened after each of them.
 _CHAPTERS = 6
@@ -35,6 +37,7 @@ class Story(NamedTuple):
 
     line: Line
     chapters: list[Chapter]
+    suspects: list[Ran]  # if no edit is known: commands that may have written the line
 
 
 def of_line(connection: sqlite3.Connection, blame: Blame, number: int, describe: Describer) -> Story:
@@ -52,7 +55,16 @@ def of_line(connection: sqlite3.Connection, blame: Blame, number: int, describe:
         text = before
         earlier = blame.edits[: blame.edits.index(edit)]
         edit = next((one for one in reversed(earlier) if _wrote(one, text, keys)), None)
-    return Story(line, chapters)
+    return Story(line, chapters, [] if chapters else _suspects(blame, line))
+
+
+def _suspects(blame: Blame, line: Line) -> list[Ran]:
+    """The last commands that name the file, of the day before the line was committed."""
+    found = blame.commands
+    if line.commit:
+        since = (moment(line.commit.authored_at) - timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%S")
+        found = [one for one in found if since <= one.at <= line.commit.committed_at]
+    return found[-_COMMANDS:]
 
 
 def _pieces(edit: Edit) -> list[tuple[list[str], list[str]]]:
@@ -63,18 +75,18 @@ def _pieces(edit: Edit) -> list[tuple[list[str], list[str]]]:
 
 
 def _wrote(edit: Edit, text: str, keys: Keys) -> bool:
-    wanted = keys.tokens(text)
+    wanted = keys[text]
     for old, new in _pieces(edit):
-        if any(keys.tokens(line) == wanted for line in new):
-            return all(keys.tokens(line) != wanted for line in old)
+        if any(keys[line] == wanted for line in new):
+            return all(keys[line] != wanted for line in old)
     return False
 
 
 def _replaced(edit: Edit, text: str, keys: Keys) -> str | None:
     """The line that this one took the place of."""
-    wanted = keys.tokens(text)
+    wanted = keys[text]
     for old, new in _pieces(edit):
-        here, there = [keys.tokens(line) for line in old], [keys.tokens(line) for line in new]
+        here, there = keys.of(old), keys.of(new)
         if wanted not in there or len(old) + len(new) > 2000:
             continue
         for kind, i1, i2, j1, j2 in difflib.SequenceMatcher(None, here, there, autojunk=False).get_opcodes():

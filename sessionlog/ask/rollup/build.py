@@ -1,7 +1,7 @@
 """How the digest counts: what hooks saw from events, the rest from transcripts, each thing once.
 
-In the SQL here, `main` is the digest, `archive` the archive it is made from. Rows of a count are only added: whoever
-asks adds them up.
+In the SQL here, `main` is the digest, `archive` the archive it is made from. Rows are only added; queries
+add them up.
 """
 
 from __future__ import annotations
@@ -9,10 +9,13 @@ from __future__ import annotations
 import sqlite3
 from typing import Any
 
+from sessionlog.archive import one_client
+from sessionlog.archive.lookup import LONE_END
+
 # All offsets of time zones are multiples of a quarter of an hour: sums over these are right on everybody's clock.
 QUARTER = 900
 
-# The durations (ms) at which a call counts as slower: how long most calls of a tool take can be told without them all.
+# The durations (ms) at which a call counts as slower: enough to estimate the median without storing every call.
 STEPS = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 60_000, 120_000, 300_000, 600_000, 3_600_000)
 
 # What a list of sessions shows as the archive has it.
@@ -109,6 +112,18 @@ FROM archive.events AS event {{by}}
 CROSS JOIN main.sessions AS sessions ON sessions.session_id = event.session_id
 WHERE +event IN ('SessionStart', 'UserPromptSubmit', 'PostToolUse', 'PostToolUseFailure', 'StopFailure') AND {{which}}
 """
+# A patch of other agents may change several files, of which its row names the first: here are the others.
+_PATCHES = f"""
+INSERT INTO temp.happened
+SELECT DISTINCT
+    sessions.number, {_QUARTER.format(at="at")}, NULL, NULL, 0, 0, 0, 0,
+    json_extract(edit.value, '$.file_path'), at
+FROM main.sessions AS sessions
+CROSS JOIN archive.events AS event ON event.session_id = sessions.session_id
+CROSS JOIN json_each(iif(json_valid(event.tool_input), event.tool_input, '{{{{}}}}'), '$.edits') AS edit
+WHERE sessions.client <> 'claude-code' AND +event = 'PostToolUse' AND event.tool_name = 'apply_patch'
+    AND edit.type = 'object' AND json_extract(edit.value, '$.file_path') <> event.file_path AND {{which}}
+"""
 # What hooks saw of prompts and failures in these sessions, to tell what only the transcript has.
 _SAID = (
     "CREATE TEMP TABLE said (session_id TEXT, kind TEXT, key TEXT, PRIMARY KEY (session_id, kind, key)) WITHOUT ROWID",
@@ -202,7 +217,7 @@ _SPREAD = (
     "DROP TABLE temp.happened",
 )
 
-# Every session as the archive has it now.
+# Every session in which something happened, as the archive has it now.
 _NOW = f"""
 CREATE TEMP TABLE now AS
 SELECT
@@ -216,6 +231,7 @@ SELECT
     coalesce(facts.messages, 0) AS messages, client
 FROM archive.sessions AS sessions
 LEFT JOIN archive.session_facts AS facts ON facts.session_id = sessions.session_id
+WHERE NOT ({LONE_END.format(messages="coalesce(facts.messages, 0)")})
 """
 _DIFFERENT = f"""
 CREATE TEMP TABLE different AS
@@ -328,10 +344,10 @@ def catch_up(connection: sqlite3.Connection) -> None:
     again = _IN.format(column="{}.session_id", table="again")
     execute(_HAPPENED)
     if event_id:
-        execute(_EVENTS.format(by="NOT INDEXED", which=f"event.id > :event_id AND NOT {again.format('event')}"), new)
-        execute(_EVENTS.format(by="", which=again.format("event")))
+        _count_events(connection, "NOT INDEXED", f"event.id > :event_id AND NOT {again.format('event')}", new)
+        _count_events(connection, "", again.format("event"))
     else:
-        execute(_EVENTS.format(by="NOT INDEXED", which="1"))
+        _count_events(connection, "NOT INDEXED", "1")
     _count_messages(connection, again.format("sessions"))
     _spread(connection, "main.")
     execute(_USAGE.format(into="main.", which=_IN.format(column="sessions.session_id", table="spent")))
@@ -341,8 +357,19 @@ def catch_up(connection: sqlite3.Connection) -> None:
         execute(f"DROP TABLE temp.{table}")
 
 
-def narrow(connection: sqlite3.Connection, since: str) -> None:
-    """From here on, the tables of counts show only what happened since a moment.
+def narrow(connection: sqlite3.Connection, since: str, client: str | None = None) -> None:
+    """From here on, the tables of counts show only what happened since a moment, and only one agent's sessions."""
+    rows = _rows_since(connection, since) if since else "SELECT * FROM main.{table}"
+    if client:
+        of_client = f"client = {one_client.literal(client)}"
+        rows = f"SELECT * FROM ({rows}) WHERE session IN (SELECT number FROM main.sessions WHERE {of_client})"
+        connection.execute(f"CREATE TEMP VIEW sessions AS SELECT * FROM main.sessions WHERE {of_client}")
+    for table in COUNTS:  # a view of the same name is what is found first
+        connection.execute(f"CREATE TEMP VIEW {table} AS {rows.format(table=table)}")
+
+
+def _rows_since(connection: sqlite3.Connection, since: str) -> str:
+    """The query for the rows of a table of counts since a moment.
 
     Most of that is whole quarters of an hour; the part of one in which the moment lies is counted from the archive.
     """
@@ -353,12 +380,8 @@ def narrow(connection: sqlite3.Connection, since: str) -> None:
     part = ""
     if begins < since:
         _count_part(connection, quarter, since)
-        quarter, part = quarter + 1, "UNION ALL SELECT * FROM temp.part_{table}"
-    for table in COUNTS:  # a view of the same name is what is found first
-        connection.execute(
-            f"CREATE TEMP VIEW {table} AS SELECT * FROM main.{table} WHERE quarter >= {int(quarter)} "
-            + part.format(table=table)
-        )
+        quarter, part = quarter + 1, " UNION ALL SELECT * FROM temp.part_{table}"
+    return f"SELECT * FROM main.{{table}} WHERE quarter >= {int(quarter)}{part}"
 
 
 def _count_part(connection: sqlite3.Connection, quarter: int, since: str) -> None:
@@ -372,7 +395,7 @@ def _count_part(connection: sqlite3.Connection, quarter: int, since: str) -> Non
         f"event.at >= :since AND {_QUARTER.format(at='event.at')} = :quarter"
     )
     connection.execute(_HAPPENED)
-    connection.execute(_EVENTS.format(by="", which=of_spans), asked)
+    _count_events(connection, "", of_spans, asked)
     of_messages = active.format(table="spans", at="message.at")
     _count_messages(connection, _IN_QUARTER.format(table="spans"), of_messages, asked)
     _spread(connection, "temp.part_")
@@ -380,6 +403,12 @@ def _count_part(connection: sqlite3.Connection, quarter: int, since: str) -> Non
 
 
 _IN_QUARTER = "sessions.number IN (SELECT session FROM main.{table} WHERE quarter = :quarter)"
+
+
+def _count_events(connection: sqlite3.Connection, by: str, which: str, asked: Any = ()) -> None:
+    """Add what hooks saw."""
+    connection.execute(_EVENTS.format(by=by, which=which), asked)
+    connection.execute(_PATCHES.format(which=which), asked)
 
 
 def _count_messages(connection: sqlite3.Connection, sessions: str, which: str = "", asked: Any = ()) -> None:

@@ -18,30 +18,31 @@ from sessionlog.archive.place import Place
 from sessionlog.ask.rollup import build
 from sessionlog.errors import ArchiveUnavailable, SessionlogError
 
-KIND = sidecar.Sidecar(".digest", "DELETE", {4: build.SCHEMA}, "'', 0, 0, ''")
+KIND = sidecar.Sidecar(".digest", "DELETE", {5: build.SCHEMA}, "'', 0, 0, ''")
 
-# A clock that marks files may stand still for this long (ns): a file as young as that may change and keep its time.
+# Resolution of file times (ns): a file changed more recently may change again and keep its time.
 UNSURE = 100_000_000
 
 
-def connect(place: Place, since: str = "") -> sqlite3.Connection:
+def connect(place: Place, since: str = "", client: str | None = None) -> sqlite3.Connection:
     """The digest, up to date, with the archive itself under the name `archive`; rows are dicts as those of `read`.
 
-    With a moment as the archive writes it, the tables of counts hold only what happened from then on.
+    With a moment as the archive writes it, the tables of counts hold only what happened from then on; with a client,
+    only that agent's sessions.
     """
     with closing(read.connect(place)) as archive:
         identity = sidecar.identity(archive)
         rows, text = archive.row_factory, archive.text_factory
     stamp = _stamp(place)
     connection = _as_it_is(place, identity, stamp) or _brought_up_to_date(place, identity, stamp)
-    if since:
-        build.narrow(connection, since)
+    if since or client:
+        build.narrow(connection, since, client)
     connection.row_factory, connection.text_factory = rows, text
     return connection
 
 
 def state(connection: sqlite3.Connection) -> tuple[Any, ...] | None:
-    """What all counts depend on: as long as it stays the same, so do they. None if that cannot be told."""
+    """What all counts depend on: as long as it stays the same, so do they. None if that is not known."""
     row = connection.execute("SELECT * FROM progress").fetchone()
     return tuple(row.values()) if row["stamp"] else None
 

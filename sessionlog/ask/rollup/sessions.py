@@ -81,6 +81,15 @@ def count(sources: Iterable[Source], filters: Filters) -> int:
     return sum(source.connection.execute(query, values).fetchone()["number"] for source in sources)
 
 
+def clients(sources: Iterable[Source]) -> set[str]:
+    """The agents that there are sessions of."""
+    return {
+        row["client"]
+        for source in sources
+        for row in source.connection.execute("SELECT DISTINCT client FROM sessions").fetchall()
+    }
+
+
 def choices(sources: Iterable[Source]) -> dict[str, list[str]]:
     """Which branches, agents, models and tools there are to choose from."""
     found: dict[str, set[str]] = {"branch": set(), "client": set(), "model": set(), "tool": set()}
@@ -109,7 +118,7 @@ def _rows(
     value = SORTS[order.by]
     sign, direction = ("<", "DESC") if order.descending else (">", "ASC")
     if place:
-        # Of two projects that share a session, the name says which one had its turn already.
+        # If two projects share a session, the name says which of them was listed already.
         equal = "=" if (source.name < place[2] if order.descending else source.name > place[2]) else ""
         condition += f" AND {value} {sign}= :value AND ({value} {sign} :value OR session_id {sign}{equal} :session_id)"
         values = {**values, "value": place[0], "session_id": place[1]}

@@ -83,17 +83,18 @@ USAGE = ("answers", "input_tokens", "output_tokens", "cache_read_tokens", "cache
 
 
 class Counted:
-    """The counts of these projects from a moment on; open while its block runs."""
+    """The counts of these projects, from a moment on and of one agent if asked; open while its block runs."""
 
-    def __init__(self, places: Iterable[Place], since: str = "") -> None:
+    def __init__(self, places: Iterable[Place], since: str = "", client: str | None = None) -> None:
         self.places = list(places)
         self.since = since
+        self.client = client
         self.connections: list[tuple[Place, sqlite3.Connection]] = []
 
     def __enter__(self) -> Counted:
         try:
             for place in self.places:
-                self.connections.append((place, rollup.connect(place, self.since)))
+                self.connections.append((place, rollup.connect(place, self.since, self.client)))
         except BaseException:
             self.__exit__(None, None, None)
             raise
@@ -107,7 +108,7 @@ class Counted:
 
     def only(self, place: Place) -> Counted:
         """Those of one project."""
-        one = Counted([place], self.since)
+        one = Counted([place], self.since, self.client)
         one.connections = [(own, connection) for own, connection in self.connections if own is place]
         return one
 
@@ -270,7 +271,7 @@ def changed_paths(connection: sqlite3.Connection, text: str, limit: int) -> list
 
 
 def _quantile(steps: dict[int, int], share: float, slowest: int) -> float:
-    """At most how long (ms) this share of the calls takes, as told by how many there are between two steps."""
+    """At most how long (ms) this share of the calls takes, estimated from the counts between two steps."""
     wanted = share * sum(steps.values())
     for step, calls in sorted(steps.items()):
         if wanted <= calls:

@@ -10,7 +10,7 @@ from collections import Counter
 from contextlib import closing
 from typing import Any, NamedTuple
 
-from sessionlog.archive import read
+from sessionlog.archive import one_client
 from sessionlog.archive.place import Place
 from sessionlog.ask.search import find as search
 from sessionlog.ask.search import index, query
@@ -19,7 +19,7 @@ Row = dict[str, Any]
 
 LIMIT = 1000
 # Each is a filter too; its values are counted as if it were not set, so that one can choose another.
-KINDS = ("role", "tool", "event", "branch")
+KINDS = ("role", "tool", "event", "branch", "client")
 
 
 class Counts(NamedTuple):
@@ -35,27 +35,33 @@ class Counts(NamedTuple):
 def count(place: Place, question: str, filters: search.Filters, limit: int = LIMIT) -> Counts:
     """The hits of an archive by kind. The index is asked as it is."""
     groups = query.terms(question)
-    with closing(read.connect(place)) as archive:
-        index.attach(place, archive)
-        rows, is_all = _newest(archive, groups, filters, limit)
-        values = {}
-        for kind in KINDS:
-            of_kind = rows
-            if getattr(filters, kind):
-                others: dict[str, Any] = {kind: None}
-                of_kind, _ = _newest(archive, groups, filters._replace(**others), limit)
-            values[kind] = Counter(row[kind] for row in of_kind if row[kind])
+    rows, is_all = _newest(place, groups, filters, limit)
+    values = {}
+    for kind in KINDS:
+        of_kind = rows
+        if getattr(filters, kind):
+            others: dict[str, Any] = {kind: None}
+            of_kind, _ = _newest(place, groups, filters._replace(**others), limit)
+        values[kind] = Counter(row[kind] for row in of_kind if row[kind])
     return Counts(len(rows), is_all, values, sum(row["failed"] for row in rows), rows)
 
 
 def _newest(
-    archive: sqlite3.Connection, groups: list[list[query.Term]], filters: search.Filters, limit: int
+    place: Place, groups: list[list[query.Term]], filters: search.Filters, limit: int
 ) -> tuple[list[Row], bool]:
     """The newest hits, without their texts, and whether these are all."""
+    with closing(one_client.connect(place, filters.client)) as archive:
+        index.attach(place, archive)
+        return _rows(archive, groups, filters, limit)
+
+
+def _rows(
+    archive: sqlite3.Connection, groups: list[list[query.Term]], filters: search.Filters, limit: int
+) -> tuple[list[Row], bool]:
     expression = query.expression(groups, search.tags(filters))
     found = archive.execute(_LIGHT, (expression, *search.key_range(filters), limit)).fetchall()
     is_wanted = search.outside_index(archive, filters)
-    branches: dict[str, str | None] = {}
+    sessions: dict[str, Row] = {}
     calls = set()
     rows = []
     for row in found:
@@ -64,9 +70,9 @@ def _newest(
             continue
         if row["tool_use_id"]:
             calls.add(call)
-        if row["session_id"] not in branches:
-            branches[row["session_id"]] = _branch(archive, row["session_id"])
-        row["branch"] = branches[row["session_id"]]
+        if row["session_id"] not in sessions:
+            sessions[row["session_id"]] = _session(archive, row["session_id"])
+        row.update(sessions[row["session_id"]])
         if row["is_message"]:
             row["role"] = index.role_of_message(row["event"], row["role"])
         else:
@@ -75,9 +81,14 @@ def _newest(
     return rows, len(found) < limit
 
 
-def _branch(archive: sqlite3.Connection, session_id: str) -> str | None:
-    row = archive.execute("SELECT git_branch FROM session_facts WHERE session_id = ?", (session_id,)).fetchone()
-    return row["git_branch"] if row else None
+def _session(archive: sqlite3.Connection, session_id: str) -> Row:
+    """The values of a hit that are those of its session."""
+    row: Row | None = archive.execute(
+        "SELECT client, git_branch AS branch FROM sessions LEFT JOIN session_facts USING (session_id) "
+        "WHERE session_id = ?",
+        (session_id,),
+    ).fetchone()
+    return row or {"client": None, "branch": None}
 
 
 _LIGHT = """

@@ -7,11 +7,11 @@ import itertools
 import re
 import sqlite3
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
-from sessionlog.archive import read
+from sessionlog.archive import one_client, read
 from sessionlog.archive.place import Place
 from sessionlog.archive.time_limit import limited
 from sessionlog.ask.search import index
@@ -40,6 +40,7 @@ class Filters(NamedTuple):
     agent: str | None = None
     role: str | None = None
     failed: bool = False
+    client: str | None = None
 
 
 NO_FILTERS = Filters()
@@ -83,10 +84,13 @@ def find(
     if not groups and question.strip():  # nothing but punctuation: no index knows it
         yield from scan(place, re.compile(re.escape(question.strip())), filters)
         return
-    with closing(read.connect(place)) as archive:
+    with ExitStack() as stack:
+        archive = stack.enter_context(closing(read.connect(place)))
+        indexed = place
         if not as_it_is:
-            index.catch_up(place, archive, progress)
-        index.attach(place, archive)
+            indexed = stack.enter_context(index.brought_up_to_date(place, archive, progress))
+        one_client.narrow(archive, filters.client)  # after the index has seen everything
+        index.attach(indexed, archive)
         with limited(archive, seconds):
             find_rows = _best if best_first else _newest
             found = find_rows(archive, groups, filters, before)
@@ -102,7 +106,7 @@ def hits_of(place: Place, question: str, documents: Iterable[Row]) -> list[Hit]:
 
 def scan(place: Place, pattern: re.Pattern[str], filters: Filters = NO_FILTERS) -> Iterator[Hit]:
     """The hits of a pattern, newest first, by looking at everything."""
-    with closing(read.connect(place)) as archive:
+    with closing(one_client.connect(place, filters.client)) as archive:
         is_hit = matcher(archive, pattern, filters)
         lines = Lines(archive)
         for row, is_message in _everything(archive, filters):
@@ -206,7 +210,7 @@ def _rows(archive: sqlite3.Connection, documents: Iterable[Row]) -> Iterator[Fou
         is_message = document["event_id"] is None
         table, row_id = ("transcript_parts", document["message_id"]) if is_message else ("events", document["event_id"])
         row = archive.execute(f"SELECT * FROM {table} WHERE id = ?", (row_id,)).fetchone()
-        if row:  # else it was pruned since
+        if row:  # else it was pruned since, or another agent's
             yield document["key"], row, is_message, document.get("score", 0)
 
 
@@ -318,5 +322,6 @@ def _line_around(text: str, start: int, end: int) -> str:
         begin = next((at + 1 for at in range(begin, start) if text[at].isspace()), begin)
     if stop < last:
         stop = next((at for at in range(stop, end, -1) if text[at].isspace()), stop)
-    piece = " ".join(text[begin:stop].split())
+    # Words may stand in two lines, such as the end of a command and the beginning of its description.
+    piece = " · ".join(filter(None, (" ".join(line.split()) for line in text[begin:stop].split("\n"))))
     return f"{'…' if begin > first else ''}{piece}{'…' if stop < last else ''}"

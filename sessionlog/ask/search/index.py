@@ -5,9 +5,12 @@ It is a file of its own beside the archive (see archive/sidecar.py).
 
 from __future__ import annotations
 
+import os
+import shutil
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager, suppress
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from sessionlog.agents.claude_code.tools import CALL_ENDS, CALL_START
@@ -28,7 +31,7 @@ Progress = Callable[[int, int], None]
 
 _SCHEMA = f"""
 CREATE TABLE progress (archive TEXT NOT NULL, event_id INTEGER NOT NULL, message_id INTEGER NOT NULL) STRICT;
--- The key grows with the time of what it stands for: newest first is the order of the index, a time limit a range.
+-- The key grows with the time of its event: newest first is the order of the index, a time limit is a range of keys.
 CREATE TABLE documents (key INTEGER PRIMARY KEY, event_id INTEGER, message_id INTEGER) STRICT;
 CREATE VIRTUAL TABLE words USING fts5({", ".join(FIELDS)}, tags, content='', tokenize='unicode61 remove_diacritics 2');
 """
@@ -66,8 +69,25 @@ def catch_up(place: Place, archive: sqlite3.Connection, progress: Progress | Non
                 progress(total - left, total)
 
 
+@contextmanager
+def brought_up_to_date(place: Place, archive: sqlite3.Connection, progress: Progress | None) -> Iterator[Place]:
+    """The place of an index that knows all of the archive; on a disk that cannot be written, of a temporary copy."""
+    try:
+        catch_up(place, archive, progress)
+    except (OSError, sqlite3.OperationalError):  # read-only or full
+        with TemporaryDirectory(prefix="sessionlog-search-") as folder:
+            there = Place(place.home, place.project, os.path.join(folder, os.path.basename(place.db)))
+            if not os.path.exists(f"{path_of(place)}-wal"):  # else the file alone may not be whole
+                with suppress(OSError):
+                    shutil.copyfile(path_of(place), path_of(there))
+            catch_up(there, archive, progress)
+            yield there
+    else:
+        yield place
+
+
 def can_be_asked(place: Place, archive: sqlite3.Connection) -> bool:
-    """Whether there is an index of this archive, be it behind."""
+    """Whether there is an index of this archive, even if new events are missing in it."""
     try:
         attach(place, archive)
     except sqlite3.Error:
@@ -156,7 +176,7 @@ def role_of_message(kind: str, role: str | None) -> str:
 
 
 def _input_fields(inputs: Any, text: str | None) -> dict[str, str]:
-    """The fields of a tool's input, as those of an event: texts and no keys; as it stands if it cannot be read."""
+    """The fields of a tool's input, as those of an event: texts without keys; the raw text if it is not JSON."""
     if not isinstance(inputs, dict):
         return {"input": text or ""}
     rest = dict(inputs)
@@ -171,7 +191,7 @@ _INPUTS = {
     "path": ("file_path", "notebook_path", "path"),
     "code": ("old_string", "new_string", "content", "new_source"),
 }
-# The queue of prompts: what it holds comes again when its turn has come, or is a prompt.
+# The queue of prompts: each appears again as a prompt when it is sent.
 _NOT_SHOWN = ("queued", "queued_other", "dequeued", "unqueued")
 
 

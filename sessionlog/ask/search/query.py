@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 _CJK = (
@@ -17,8 +17,6 @@ _CJK = (
     "\u31a0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uffdc"
     "\U0001b000-\U0001b16f\U00020000-\U0003ffff"
 )
-_CJK_CHARACTER = re.compile(f"[{_CJK}]")
-CJK_RUN = re.compile(f"([{_CJK}]+)")
 _JOINT = "(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])"
 CAMEL_JOINT = re.compile(_JOINT)
 # Where a word, or a part of getUserName, begins and ends: case matters here, wherever else it does not.
@@ -96,10 +94,21 @@ def tokens(text: str) -> list[str]:
     return re.findall(r"[^\W_]+", _spaced(text))
 
 
+@cache
+def _cjk_run() -> re.Pattern[str]:
+    """Compiled when a text is not in ASCII: that takes 4 ms."""
+    return re.compile(f"([{_CJK}]+)")
+
+
+def is_cjk(word: str) -> bool:
+    """Whether the word consists of Chinese, Japanese and Korean characters."""
+    return not word.isascii() and _cjk_run().fullmatch(word) is not None
+
+
 def _spaced(text: str) -> str:
     if text.isascii():
         return text
-    pieces = CJK_RUN.split(text)
+    pieces = _cjk_run().split(text)
     pieces[1::2] = map(" ".join, pieces[1::2])
     return " ".join(pieces)
 
@@ -147,8 +156,8 @@ def _fts(term: Term) -> str:
 def _highlight(term: Term) -> str:
     words = tokens(term.text)
     body = r"[\W_]*".join(re.escape(word) for word in words)
-    start = _BEGIN if not _CJK_CHARACTER.match(words[0]) else ""
-    end = _END if not term.prefix and not _CJK_CHARACTER.match(words[-1]) else ""
+    start = _BEGIN if not is_cjk(words[0]) else ""
+    end = _END if not term.prefix and not is_cjk(words[-1]) else ""
     parts = CAMEL_JOINT.split(term.text)
     if len(parts) > 1:
         start = end = ""

@@ -1,7 +1,7 @@
-"""A look at everything that ends in time.
+"""Search by scanning everything, within a time limit.
 
-It runs in a process of its own: a regular expression may take forever on some text, and while it does, nothing else in
-its process moves.
+It runs in a process of its own: a regular expression may take very long on some text, and blocks its
+whole process meanwhile.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from contextlib import closing
 from typing import Any, NamedTuple
 
 from sessionlog.agents.claude_code.transcript_lines import EXCERPT
-from sessionlog.archive import read
+from sessionlog.archive import one_client, read
 from sessionlog.archive.place import Place
 from sessionlog.ask.search import find as search
 from sessionlog.ask.search.find import Filters, Hit
@@ -31,7 +31,7 @@ from sessionlog.transcripts.stored_lines import Lines
 
 Row = dict[str, Any]
 
-# After so many rows the process tells how far it is; twenty times as many where SQLite leaves most of them out.
+# The process reports its position after so many rows; after twenty times as many where SQLite filters most of them.
 STEP = 500
 # What a hit says of its row.
 SHOWN = (
@@ -51,7 +51,7 @@ _EVENT_TEXTS = (
     *("prompt", "message", "error", "last_assistant_message", "file_path", "old_string", "new_string"),
     *("content", "command", "description", "tool_input", "tool_response", "extra"),
 )
-# What stands in JSON as it stands in text.
+# Characters that JSON does not escape.
 _SAME_IN_JSON = re.compile(r"[ !#-.0-\[\]-~]+")
 
 # How many such processes there may be at once, however many pages ask for one.
@@ -116,9 +116,9 @@ def _collected(
                 return Found(hits, None, back_to)
             *lines, rest = (rest + data).split(b"\n")
             for line in lines:
-                told = json.loads(line)
-                position, back_to = tuple(told["position"]), told["at"] or back_to
-                if hit := told.get("hit"):
+                message = json.loads(line)
+                position, back_to = tuple(message["position"]), message["at"] or back_to
+                if hit := message.get("hit"):
                     marks = [(start, end) for start, end in hit["marks"]]
                     hits.append(Hit(place, hit["row"], hit["is_message"], hit["field"], hit["snippet"], marks))
                     if len(hits) >= limit:
@@ -130,22 +130,22 @@ def _collected(
 
 
 def main() -> None:
-    """Take the task, print hits and how far we are, a line each."""
+    """Read the task from stdin; print hits and positions, one JSON object per line."""
     task = json.load(sys.stdin)
     pattern = compiled(task["question"], task["regex"])
     filters = Filters(*task["filters"])
     events, messages = task["position"]
     is_plain = not task["regex"] and _SAME_IN_JSON.fullmatch(task["question"])
     place = read.place_at(task["db"])
-    with closing(read.connect(place)) as archive:
+    with closing(one_client.connect(place, filters.client)) as archive:
         is_hit = search.matcher(archive, pattern, filters)
         lines = Lines(archive)
         for row, is_message in _backwards(archive, events, messages, task["question"] if is_plain else ""):
             events, messages = (events, row["id"]) if is_message else (row["id"], messages)
             if len(row) == len(_MARKER):
-                _tell((events, messages), row["at"], None)
+                _report((events, messages), row["at"], None)
             elif _in_time(row, filters) and (hit := is_hit(place, row, is_message, lines)):
-                _tell((events, messages), row["at"], hit)
+                _report((events, messages), row["at"], hit)
 
 
 _MARKER = ("id", "at")
@@ -184,9 +184,9 @@ def _in_time(row: Row, filters: Filters) -> bool:
     return (filters.since or "") <= (row["at"] or "") < (filters.until or "~")
 
 
-def _tell(position: Position, at: str | None, hit: Hit | None) -> None:
-    told: dict[str, Any] = {"position": position, "at": at}
+def _report(position: Position, at: str | None, hit: Hit | None) -> None:
+    message: dict[str, Any] = {"position": position, "at": at}
     if hit:
         row = {name: hit.row[name] for name in SHOWN if name in hit.row}
-        told["hit"] = {**hit._asdict(), "place": None, "row": row}
-    print(json.dumps(told), flush=True)
+        message["hit"] = {**hit._asdict(), "place": None, "row": row}
+    print(json.dumps(message), flush=True)

@@ -1,4 +1,4 @@
-"""The doctor's look at what was recorded, and at what waits to be."""
+"""Doctor checks: archives, events that wait in a spool, and what is not recorded."""
 
 from __future__ import annotations
 
@@ -39,6 +39,10 @@ def place_and_size() -> Iterator[Result]:
     """Where the archives are, and how big."""
     sizes = [_size(place.db) for place in read.all_places()]
     where = short(os.environ.get("SESSIONLOG_DB") or projects.home_folder())
+    folder = os.path.dirname(os.environ.get("SESSIONLOG_DB") or "") or projects.home_folder()
+    if os.path.isdir(folder) and not os.access(folder, os.W_OK):
+        text = f"{short(folder)} cannot be written: new events wait elsewhere, or are lost if no disk takes them"
+        yield Result("archive", "problem", text, "Make the folder writable, or name another in $SESSIONLOG_HOME.")
     if sizes:
         yield Result("archive", "ok", f"{where}: {counted(len(sizes), 'project')}, {size(sum(sizes))}")
     else:
@@ -79,7 +83,11 @@ def waiting() -> Iterator[Result]:
             lines = sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b""))
         events = max(0, lines - 1)  # less the header
         text = f"{counted(events, 'event')} in {short(path)}"
-        yield Result("spool", "note", text, "The next event brings them home, or: sessionlog doctor --fix")
+        if _may_be_of_another_home(path):
+            text += ", of a project that has no archive here: it may belong to another home directory"
+            yield Result("spool", "note", text, "The next event of that project stores them.")
+        else:
+            yield Result("spool", "note", text, "The next event stores them, or: sessionlog doctor --fix")
     if not spools:
         yield Result("spool", "ok", "no event waits to be stored")
 
@@ -98,6 +106,14 @@ def waiting() -> Iterator[Result]:
     for place in read.all_places():
         for path in files.damaged(place.db):
             yield Result("damaged", "problem", f"{short(path)} was set aside", RECOVER)
+
+
+def _may_be_of_another_home(path: str) -> bool:
+    """All home directories of a user share the temporary folder, and a spool names only the project."""
+    folder, name = os.path.split(path.removesuffix(".spool"))
+    is_shared = folder == projects.fallback_folders()[-1]
+    here = {os.path.basename(place.db) for place in (read.place_of(), *read.all_places())}
+    return is_shared and name not in here
 
 
 def waiting_spools() -> list[str]:
@@ -129,7 +145,7 @@ def recording() -> Iterator[Result]:
     now = times.archive_text(datetime.now().astimezone())
     if chosen.is_paused(now):
         until = max(end for begin, end in chosen.pauses if begin <= now < end)
-        text = f"nothing is recorded until {local_time(until)}"
+        text = "nothing is recorded" + (f" until {local_time(until)}" if until < "9999" else ": recording is paused")
         yield Result("choices", "note", text, "`sessionlog pause --off` records again.")
     if chosen.exclude:
         text = f"{counted(len(chosen.exclude), 'pattern')} excluded: {', '.join(map(one_line, chosen.exclude[:5]))}"

@@ -1,4 +1,4 @@
-"""Examines everything that recording depends on, and mends what can be mended safely."""
+"""Runs every check of the doctor."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Level", "Result", "examine", "repair"]
 
 
 def examine(cwd: Path, *, full: bool = False) -> Iterator[Result]:
-    """Every check, in the order in which a person would ask; `full` takes its time. Changes nothing."""
+    """Every check, the most important first; `full` includes slow ones. Changes nothing."""
     client = commands.client_version()
     checks: list[tuple[str, Callable[[], Iterator[Result]]]] = [
         ("programs", partial(machine.programs, client)),
@@ -38,5 +38,5 @@ def examine(cwd: Path, *, full: bool = False) -> Iterator[Result]:
     for name, check in checks:
         try:
             yield from check()
-        except Exception as error:  # one sick organ must not hide the others
+        except Exception as error:  # a check that fails must not hide the others
             yield Result(name, "problem", f"could not be checked: {type(error).__name__}: {error}")

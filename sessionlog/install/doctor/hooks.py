@@ -64,7 +64,7 @@ def recording(cwd: Path, client: Version | None) -> Iterator[Result]:
     """Where hooks are registered, and whether they really record."""
     found = registrations(cwd)
     if not found:
-        yield Result("hooks", "problem", "not registered: nothing is recorded", "Type: sessionlog install")
+        yield _unregistered(client)
     for registration in found:
         yield _judged(registration, client)
     commands = {
@@ -72,9 +72,21 @@ def recording(cwd: Path, client: Version | None) -> Iterator[Result]:
         for registration in found
         for handler in registration.handlers.get("Stop", [])
     }
-    if len(commands) > 1:  # a command that stands in two settings files is run once
+    if len(commands) > 1:  # a command that is in two settings files runs once
         text = f"each event is stored once, but {len(commands)} hooks run for it"
         yield Result("hooks", "note", text, "Keep one: `sessionlog uninstall` or `claude plugin disable sessionlog`.")
+
+
+def _unregistered(client: Version | None) -> Result:
+    """Claude Code has no hook of ours, which matters less to people who work with other agents."""
+    others = [other_agents.settings(name).TITLE for name in other_agents.names() if other_agents.is_registered(name)]
+    if not others:
+        return Result("hooks", "problem", "not registered: nothing is recorded", "Type: sessionlog install")
+    recorded = ", ".join(others)
+    if client:
+        text = f"not registered with Claude Code, so its sessions are not recorded; recorded: {recorded}"
+        return Result("hooks", "note", text, "Type: sessionlog install")
+    return Result("hooks", "ok", f"recorded: {recorded}; Claude Code is not on this machine")
 
 
 def other_agents_recording() -> Iterator[Result]:

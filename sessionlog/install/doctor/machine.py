@@ -1,4 +1,4 @@
-"""The doctor's look at the programs that sessionlog stands on."""
+"""Doctor checks: the programs that sessionlog needs."""
 
 from __future__ import annotations
 

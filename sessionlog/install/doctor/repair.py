@@ -52,6 +52,6 @@ def _bring_home() -> Iterator[Result]:
         try:
             with closing(append.open_for_writing(place)) as connection:
                 events = spool.bring_home(place, connection)
-            yield Result("fixed", "ok", f"{counted(events, 'event')} came home into {short(place.db)}")
+            yield Result("fixed", "ok", f"{counted(events, 'event')} stored in {short(place.db)}")
         except (sqlite3.Error, OSError, SessionlogError) as error:
             yield Result("spool", "problem", f"events still wait: {append.unavailable(place, error)}")

@@ -164,7 +164,7 @@ def _at(site: Site, script: Script, message: str, advice: str) -> Problem:
 
 
 def _exits_with_2(site: Site) -> str:
-    """Where the command or one of its scripts says `exit 2`; a guess from the text, hence never an error."""
+    """Where the command or one of its scripts says `exit 2`; a guess from the text, so never an error."""
     if site.type == "command" and _ANY_2.search(str(site.fields.get("command"))):
         return "the command"
     for script in site.command.scripts:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from sessionlog.agents.claude_code.events import EVENTS
+from sessionlog.install import commands
 from sessionlog.install.validate import javascript_regex
 from sessionlog.install.validate.rulebook import SPECIFICATION, Problem, Rulebook, Site, is_list_of_strings, shown, step
 
@@ -102,12 +103,24 @@ def known_event(site: Site) -> Iterator[Problem]:
     if event is None:
         message = f"there is no event {shown(site.event)}, neither in the specification nor in the client"
         yield site.problem(message, _instead(site.event, list(EVENTS)), at_key=True)
-    elif not event.in_specification:
+    elif not event.in_specification and not _is_ours_alone(site):
         since = ".".join(map(str, event.since))
         message = f"{shown(site.event)} is known to the client since {since}, but not to the specification"
         skip = " skip it, and those before 2.1.101" if event.since > (2, 1, 101) else ""
         advice = f"Clients before {since}{skip} ignore the whole file for one unknown name."
         yield site.problem(message, advice, at_key=True, severity="warning")
+
+
+def _is_ours_alone(site: Site) -> bool:
+    """Whether only `install` wrote this event, which asked for the version of the client before it did."""
+    groups = site.node.value if isinstance(site.node.value, list) else []
+    handlers = [
+        handler
+        for group in groups
+        if isinstance(group, dict) and isinstance(group.get("hooks"), list)
+        for handler in group["hooks"]
+    ]
+    return bool(handlers) and all(isinstance(one, dict) and commands.is_ours(one.get("command")) for one in handlers)
 
 
 @RULES.rule(
@@ -191,9 +204,7 @@ def boolean_once(site: Site) -> Iterator[Problem]:
         yield site.problem("`once` is neither true nor false", "Write true or false, without quotes.", "once")
 
 
-@RULES.rule(
-    "V-HK-15", "warning", "`async`, if given, is true or false, and stands on command handlers only.", "handler"
-)
+@RULES.rule("V-HK-15", "warning", "`async`, if given, is true or false, and is on command handlers only.", "handler")
 def boolean_async(site: Site) -> Iterator[Problem]:
     if not isinstance(site.fields.get("async", False), bool):
         yield site.problem("`async` is neither true nor false", "Write true or false, without quotes.", "async")
@@ -254,7 +265,7 @@ def known_fields(site: Site) -> Iterator[Problem]:
             yield site.problem(message, advice, name, at_key=True, source=SPECIFICATION)
 
 
-@RULES.rule("V-CC-05", "warning", "A `matcher` stands on events that have something to match.", "group")
+@RULES.rule("V-CC-05", "warning", "A `matcher` is on events that have something to match.", "group")
 def useful_matcher(site: Site) -> Iterator[Problem]:
     event, matcher = site.known_event, site.fields.get("matcher")
     if not event or not isinstance(matcher, str) or matcher in ("", "*"):
@@ -267,7 +278,7 @@ def useful_matcher(site: Site) -> Iterator[Problem]:
         yield site.problem(message, 'Match the tool, and put the rest into the handler as "if".', "matcher")
 
 
-@RULES.rule("V-CC-06", "warning", "`if` stands on tool events, `once` in the frontmatter of a skill.", "handler")
+@RULES.rule("V-CC-06", "warning", "`if` is on tool events, `once` in the frontmatter of a skill.", "handler")
 def fields_take_effect(site: Site) -> Iterator[Problem]:
     if "if" in site.fields and site.known_event and site.known_event.matches != "tool name":
         message = f"{site.event} is no tool event: a handler with `if` never runs there"

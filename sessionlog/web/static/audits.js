@@ -1,4 +1,4 @@
-// How many rows each question finds is told when somebody looks at the list: counting takes a while.
+// The number of rows of each audit is loaded when the list is shown: counting takes a while.
 const list = document.querySelector("[data-counts]");
 
 fetch(list.dataset.counts)

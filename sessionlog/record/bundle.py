@@ -1,0 +1,95 @@
+"""The modules of the hook in one file: the handlers in hooks/ run it instead of importing them one by one.
+
+To find and load them takes a tenth of a hook. The bundle is made by `sessionlog install` and by the background import.
+It is used while the Python and the sources are those it was made from. Otherwise hooks/imports.py imports the modules.
+"""
+
+import contextlib
+import marshal
+import os
+import sys
+import tempfile
+from importlib.util import MAGIC_NUMBER
+from pathlib import Path
+from types import CodeType
+
+# Its name; its file, or the folder of a package; when the file changed, and its size; its code, or None.
+Part = tuple[str, str, int, int, CodeType | None]
+
+PACKAGE = Path(__file__).parent.parent
+
+# What an ordinary event needs, in the order in which they import each other.
+MODULES = (
+    *("fastlib", "archive.place", "archive.event", "archive.append"),
+    *("redact.token_heads", "redact.rules", "record.hook"),
+)
+# What an event of another agent needs besides, with its hook_table.
+AGENT_MODULES = ("archive.agent_event", "archive.translation", "agents.translate")
+
+
+def hooks_folder() -> Path | None:
+    """Where the handlers are: inside the installed package, or beside it in a checkout."""
+    folders = (PACKAGE / "hooks", PACKAGE.parent / "hooks")
+    return next((folder for folder in folders if (folder / "any_event.py").is_file()), None)
+
+
+def bring_up_to_date() -> None:
+    """Make the bundle, unless it is there and made from these sources by this Python."""
+    hooks = hooks_folder()
+    if hooks is None:
+        return
+    path = hooks / "__pycache__" / f"hook.{sys.implementation.cache_tag}.bundle"
+    with contextlib.suppress(OSError):  # a folder that we may not write to: the modules are imported
+        if _fits(path):
+            return
+        path.parent.mkdir(exist_ok=True)
+        draft, name = tempfile.mkstemp(dir=path.parent)
+        with open(draft, "wb") as file:
+            file.write(marshal.dumps(_bundle()))
+        os.chmod(name, 0o644)  # like the other files there: somebody else may run the handlers
+        os.replace(name, path)
+
+
+def _fits(path: Path) -> bool:
+    try:
+        _, made = marshal.loads(path.read_bytes())
+        parts = [*made["modules"], *(part for data in made["agents"].values() for part in marshal.loads(data))]
+        return made["magic"] == MAGIC_NUMBER and all(part[2:4] == _state(part[1]) for part in parts if part[4])
+    except (OSError, ValueError, EOFError, TypeError, LookupError):
+        return False
+
+
+def _bundle() -> tuple[CodeType, dict[str, object]]:
+    """The code that starts the hook, and what it works on."""
+    agents = [table.parent.name for table in sorted(PACKAGE.glob("agents/*/hook_table.py"))]
+    return _code(PACKAGE / "record" / "bundle_start.py"), {
+        "magic": MAGIC_NUMBER,  # of the bytecode; it may change between pre-releases of one version
+        "modules": [*_packages("", "archive", "redact", "record"), *_modules(*MODULES)],
+        "agents": {
+            # As bytes: an event of one agent does not load the others.
+            agent: marshal.dumps(
+                [*_packages("agents", f"agents.{agent}"), *_modules(*AGENT_MODULES, f"agents.{agent}.hook_table")]
+            )
+            for agent in agents
+        },
+    }
+
+
+def _packages(*names: str) -> list[Part]:
+    """Packages as they are, without running their __init__."""
+    return [(f"sessionlog.{name}".rstrip("."), str(PACKAGE / name.replace(".", "/")), 0, 0, None) for name in names]
+
+
+def _modules(*names: str) -> list[Part]:
+    paths = {f"sessionlog.{name}": PACKAGE / f"{name.replace('.', '/')}.py" for name in names}
+    return [(name, str(path), *_state(path), _code(path)) for name, path in paths.items()]
+
+
+def _state(path: str | Path) -> tuple[int, int]:
+    source = os.stat(path)
+    return source.st_mtime_ns, source.st_size
+
+
+def _code(path: Path) -> CodeType:
+    # Without docstrings, and with asserts left out: less to load.
+    return compile(path.read_bytes(), path, "exec", dont_inherit=True, optimize=2)

@@ -1,0 +1,51 @@
+"""The first code of a bundle: makes its modules and starts the hook.
+
+A handler in hooks/ runs it among its own names: `bundle` (see bundle.py), `arguments` of the hook, `here`, `loads`.
+"""
+
+import gc
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from marshal import loads
+    from typing import Any
+
+    here: str
+    bundle: dict[str, Any]
+    arguments: tuple[Any, ...]
+
+try:
+    from posix import stat
+except ImportError:  # Windows
+    from os import stat
+
+client = arguments[2] if len(arguments) > 2 else ""
+modules = bundle["modules"]
+try:
+    fits = bundle["magic"] == sys.modules["_frozen_importlib_external"].MAGIC_NUMBER
+    if client:
+        modules += loads(bundle["agents"][client.replace("-", "_")])
+    for _, path, changed, size, code in modules:
+        if code:
+            source = stat(path)
+            fits = fits and source.st_mtime_ns == changed and source.st_size == size
+except (KeyError, OSError):
+    fits = False
+if not fits:
+    exec(open(f"{here}imports.py", "rb").read())  # does not return
+
+gc.disable()  # the process ends before anything could be freed
+sys.path.reverse()  # C modules first: the folder of the whole standard library need not be searched
+for name, path, _, _, code in modules:
+    module = sys.modules[name] = type(sys)(name)
+    parent, _, last = name.rpartition(".")
+    if parent:
+        setattr(sys.modules[parent], last, module)
+    if code:
+        module.__file__ = path
+        exec(code, module.__dict__)
+    else:
+        module.__path__ = [path]
+
+sys.modules["sessionlog.record.hook"].main(*arguments)
