@@ -9,6 +9,7 @@ import marshal
 import os
 import sys
 import tempfile
+from importlib.util import MAGIC_NUMBER
 from pathlib import Path
 from types import CodeType
 
@@ -53,7 +54,7 @@ def _fits(path: Path) -> bool:
     try:
         _, made = marshal.loads(path.read_bytes())
         parts = [*made["modules"], *(part for data in made["agents"].values() for part in marshal.loads(data))]
-        return made["version"] == sys.version and all(part[2:4] == _state(part[1]) for part in parts if part[4])
+        return made["magic"] == MAGIC_NUMBER and all(part[2:4] == _state(part[1]) for part in parts if part[4])
     except (OSError, ValueError, EOFError, TypeError, LookupError):
         return False
 
@@ -62,7 +63,7 @@ def _bundle() -> tuple[CodeType, dict[str, object]]:
     """The code that starts the hook, and what it works on."""
     agents = [table.parent.name for table in sorted(PACKAGE.glob("agents/*/hook_table.py"))]
     return _code(PACKAGE / "record" / "bundle_start.py"), {
-        "version": sys.version,
+        "magic": MAGIC_NUMBER,  # of the bytecode; it may change between pre-releases of one version
         "modules": [*_packages("", "archive", "redact", "record"), *_modules(*MODULES)],
         "agents": {
             # As bytes: an event of one agent does not load the others.

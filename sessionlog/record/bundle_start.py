@@ -22,8 +22,8 @@ except ImportError:  # Windows
 
 client = arguments[2] if len(arguments) > 2 else ""
 modules = bundle["modules"]
-fits = bundle["version"] == sys.version
 try:
+    fits = bundle["magic"] == sys.modules["_frozen_importlib_external"].MAGIC_NUMBER
     if client:
         modules += loads(bundle["agents"][client.replace("-", "_")])
     for _, path, changed, size, code in modules:

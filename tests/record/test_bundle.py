@@ -92,7 +92,7 @@ def test_both_ways_store_the_same(copy: Path, place: projects.Place) -> None:
 
 def _of_another_python(path: Path) -> None:
     code, made = marshal.loads(path.read_bytes())
-    path.write_bytes(marshal.dumps((code, {**made, "version": "4.0"})))
+    path.write_bytes(marshal.dumps((code, {**made, "magic": b"4.0"})))
 
 
 def _changed_source(path: Path) -> None:
