@@ -25,12 +25,12 @@ COLOURS = {
     "sub-agent": "green",
     "failure": "red",
 }
-# Lines that stay of what is folded.
+# Lines that are shown of what is folded.
 OUTPUT, DIFF, WRITTEN, WORDS = 5, 24, 8, 40
-# What can be seen of one line at most when it is folded.
+# The longest line in a folded text.
 WIDTH = 200
 MARGIN = " " * 22
-# What a description needs to say something.
+# The shortest description worth showing.
 SHORTEST = 16
 
 
@@ -153,7 +153,7 @@ class View:
         return [piece for line in lines for piece in (wrap(line, self._room(indent)) or [""])]
 
     def _folded(self, text: str, lines: int) -> list[str]:
-        """The text as safe lines; so much of it is looked at as is shown, for it may be long."""
+        """The text as safe lines; of a long text only the part that is shown is split."""
         if not self.full and len(text) > 100 * WIDTH:
             hidden = text.count("\n", 100 * WIDTH)
             found = text[: 100 * WIDTH].splitlines()
