@@ -1,6 +1,6 @@
 // The page of a session: more of it as one scrolls, what is new while one watches, and keys to go through it.
 import { ask, parsed, session, timeline, withFilters } from "./session/server.js";
-import { blocks, begin, fill, hold, isAtEnd, recount } from "./session/timeline.js";
+import { blocks, begin, fill, hold, isAtEnd, more, recount } from "./session/timeline.js";
 import { turn, unfold } from "./session/folds.js";
 import { showDiffs, switchDiffs } from "./session/split.js";
 import { following, here, hereName, look } from "./session/place.js";
@@ -212,8 +212,8 @@ function beyond(selector, direction) {
 
 async function step(direction) {
   let next = beyond("[data-item]", direction);
-  if (!next) {
-    await fill();
+  for (let tries = 0; !next && tries < 3; tries += 1) {
+    await more();
     next = beyond("[data-item]", direction);
   }
   if (!next) return;
