@@ -166,7 +166,17 @@ def test_boxes_are_whole_and_times_in_line(site: Site, visit: Open) -> None:
     rights = page.locator("#timeline .row > .when").evaluate_all(
         "times => times.filter(e => e.offsetWidth && !e.closest('.agent')).map(e => Math.round(e.getBoundingClientRect().right))"
     )
+    middles = page.locator("#timeline .calls > .row > .call").evaluate_all(
+        "calls => calls.map(e => [e.querySelector('summary .name, summary .argument'), e.parentElement.querySelector('.when')]"
+        ".map(part => part.getBoundingClientRect()).map(box => (box.top + box.bottom) / 2))"
+    )
+    assert middles and all(abs(name - time) < 3 for name, time in middles), middles
     assert len(rights) > 3 and max(rights) - min(rights) <= 1, rights
+    # Paper is white, whatever the screen is; what is for the mouse is not printed.
+    page.emulate_media(media="print", color_scheme="dark")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(251, 250, 248)"
+    expect(page.get_by_role("button", name="Pin")).to_be_hidden()
+    page.emulate_media(media="screen", color_scheme="light")
 
 
 def test_diffs_side_by_side_are_remembered(site: Site, visit: Open) -> None:
