@@ -268,7 +268,11 @@ Object.assign(keys, {
   "]": () => document.getElementById("later")?.click(),
 });
 
-if (innerWidth < 1020) document.querySelector(".drawer").open = false;
+// Beside the timeline the outline is open; above it, folded.
+const isWide = matchMedia("(min-width: 1020px)");
+const foldOutline = () => { document.querySelector(".drawer").open = isWide.matches; };
+isWide.addEventListener("change", foldOutline);
+foldOutline();
 showDiffs();
 await arrive();
 // The browser goes to the name in the address once more when all is loaded, and takes the focus away.
