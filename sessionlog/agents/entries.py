@@ -164,6 +164,11 @@ def first_line(path: str) -> "Entry":
     return value if isinstance(value, dict) else {}
 
 
+def path_parts(path: str) -> list[str]:
+    """The names that a path consists of, whichever slashes it has."""
+    return path.replace("\\", "/").split("/")
+
+
 def dig(value: "Any", *names: str) -> "Any":
     """A value deep in objects, or None."""
     for name in names:

@@ -27,14 +27,10 @@ class FoundSession(NamedTuple):
     session: Row
 
 
-# Nothing is known of a session but that it ended: `claude plugin install` reports that.
-LONE_END = "events = 1 AND ended_at IS NOT NULL AND {messages} = 0"
-
-
 def sessions(connection: sqlite3.Connection, limit: int | None = None) -> Iterator[Row]:
     """The sessions of an archive in which something happened, newest first."""
     return connection.execute(
-        f"SELECT * FROM session_summary WHERE NOT ({LONE_END.format(messages='messages')}) "
+        f"SELECT * FROM session_summary WHERE NOT ({read.LONE_END.format(messages='messages')}) "
         "ORDER BY started_at DESC, session_id LIMIT ?",
         (-1 if limit is None else limit,),
     )

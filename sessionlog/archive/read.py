@@ -15,6 +15,9 @@ from sessionlog.errors import SessionlogError
 from sessionlog.fastlib import getenv
 from sessionlog.text.plain import counted
 
+# Nothing is known of a session but that it ended: `claude plugin install` reports that.
+LONE_END = "events = 1 AND ended_at IS NOT NULL AND {messages} = 0"
+
 
 def place_of(folder: str | None = None, may_be_new: bool = False) -> Place:
     """The archive of the project in `folder`, else of the one we are in.

@@ -19,7 +19,7 @@ from sessionlog.cli.main import example
 @click.option("--no-open", is_flag=True, help="Do not open the browser.")
 @click.option("--no-token", is_flag=True, help="Let everybody on this machine see the pages, other users too.")
 def command(project: str | None, everywhere: bool, host: str, port: int | None, no_open: bool, no_token: bool) -> None:
-    """Look at all that was recorded in the browser.
+    """Open everything that was recorded in the browser.
 
     Sessions as one reads them, search, what happened to a file, charts and audits; Datasette's tables, SQL, JSON and
     CSV are one click away. Nothing can be changed. Only this machine is answered, and only with the token in the

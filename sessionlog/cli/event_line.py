@@ -22,7 +22,7 @@ class EventLine(NamedTuple):
 
 
 def line(row: Row, live: bool = False) -> EventLine:
-    """One event; of a call without an end one cannot tell, while it is `live`, how it will end."""
+    """One event. While it is `live`, a call without an end is not shown as failed."""
     indent = 1 if row["agent_id"] and row["event"] != "SubagentStart" else 0
     if live and row["event"] == "PreToolUse":
         return EventLine(row["at"], row["tool_name"] or "tool", f"{_argument(row)}  …", None, indent)

@@ -21,9 +21,9 @@ NOUNS = {"sessions": "session", "events": "event", "messages": "message", "trans
 @click.option("--dry-run", is_flag=True, help="Show what would come in and write nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def command(files: tuple[str, ...], into: str | None, dry_run: bool, yes: bool) -> None:
-    """Take other archives in: of a project that was moved, of another machine, from a backup.
+    """Add other archives to this one: of a moved project, of another machine, from a backup.
 
-    What is here already is recognised, so that merging twice is merging once. The other archives are only read.
+    What is here already is recognised, so merging an archive again adds nothing. The other archives are only read.
     """
     place = read.place_of(into, may_be_new=True)
     read.bring_up_to_date(place)

@@ -54,7 +54,7 @@ def command() -> None:
 
 
 def _resume(session_id: str, folder: str) -> None:
-    """Become `claude --resume`, in the folder of the session."""
+    """Replace this process by `claude --resume`, in the folder of the session."""
     client = shutil.which("claude")
     if client is None:
         raise SessionlogError(f"`claude` is not on your PATH. In {folder}: claude --resume {session_id}")

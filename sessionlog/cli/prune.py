@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 import click
 
 from sessionlog.archive import lookup
 from sessionlog.archive.place import Place
+from sessionlog.cli import memories
 from sessionlog.cli.common import When, places, project_options
 from sessionlog.cli.completion import session_ids
 from sessionlog.cli.dialogue import confirm, note
@@ -36,8 +38,9 @@ SHOWN = 20
     help="This session; may be repeated.",
 )
 @click.option("--only", type=click.Choice(["tool-output"]), help="Only what the tools printed; the rest stays.")
-@click.option("--remembered", is_flag=True, help="List the pruned sessions that no import brings back.")
-@click.option("--forget", "forgotten", metavar="ID", multiple=True, help="Let this session come back with an import.")
+@memories.memory_options(
+    "ID", "List the pruned sessions that no import brings back.", "Let this session come back with an import."
+)
 @project_options
 @click.option("--dry-run", is_flag=True, help="Show what would go and remove nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
@@ -61,7 +64,9 @@ def command(
     What was pruned stays out: no import and no merge brings it back. What is recorded afterwards is taken in.
     """
     if remembered or forgotten:
-        _memories(places(project, everywhere), forgotten)
+        found = places(project, everywhere)
+        nothing = "No pruned session is remembered here."
+        memories.run(forgotten, lambda wanted: _forget(found, wanted), lambda: _remembered(found), nothing)
         return
     if sum((older_than is not None, keep is not None, bool(sessions))) != 1:
         raise click.UsageError("Say which sessions: --older-than TIME, --keep N or --session ID.")
@@ -90,22 +95,17 @@ def command(
         click.secho(f"Pruned {plan.place.db}: {plain.size(before)} before, {plain.size(after)} now.", fg="green")
 
 
-def _memories(found: list[Place], forgotten: tuple[str, ...]) -> None:
-    for wanted in forgotten:
-        memory = prune_memory.forget(found, wanted)
-        click.secho(
-            f"Session {plain.safe(memory.session_id)} comes back with the next import of its files.", fg="green"
-        )
-    if forgotten:
-        return
-    memories = prune_memory.listed(found)
-    if not memories:
-        click.echo("No pruned session is remembered here.")
-    for memory in memories:
+def _forget(found: list[Place], wanted: str) -> str:
+    session_id = prune_memory.forget(found, wanted).session_id
+    return f"Session {plain.safe(session_id)} comes back with the next import of its files."
+
+
+def _remembered(found: list[Place]) -> Iterator[str]:
+    for memory in prune_memory.listed(found):
         what = f"everything until {plain.local_time(memory.until)}" if memory.until else ""
         output = f"tool output until {plain.local_time(memory.output_until)}" if memory.output_until else ""
         kept_out = ", ".join(filter(None, (what, output)))
-        click.echo(f"{click.style(plain.safe(memory.session_id), fg='yellow')}  {kept_out}")
+        yield f"{click.style(plain.safe(memory.session_id), fg='yellow')}  {kept_out}"
 
 
 def _meant(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 
 import click
 
 from sessionlog.archive.place import home_folder
+from sessionlog.cli import memories
 from sessionlog.cli.common import places, project_options
 from sessionlog.cli.dialogue import confirm, note
 from sessionlog.cli.main import example
@@ -37,8 +39,9 @@ LONGEST = 64 << 20  # bytes of a file to be tried
     type=click.Path(exists=True, dir_okay=False, allow_dash=True),
     help="Show what would be taken out of this file, and why; - reads stdin. Archives are left alone.",
 )
-@click.option("--remembered", is_flag=True, help="List the values and patterns that are kept out from now on.")
-@click.option("--forget", "forgotten", metavar="NAME", multiple=True, help="Keep this one out no longer.")
+@memories.memory_options(
+    "NAME", "List the values and patterns that are kept out from now on.", "Keep this one out no longer."
+)
 @project_options
 @click.option("--dry-run", is_flag=True, help="Show what would be replaced and write nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
@@ -63,7 +66,8 @@ def command(
     """
     home = home_folder()
     if remembered or forgotten:
-        _memories(home, forgotten)
+        nothing = "Nothing is remembered. `redact --value` and `redact --pattern` remember what they take out."
+        memories.run(forgotten, lambda name: _forget(home, name), lambda: _remembered(home), nothing)
         return
     texts = [text for value in values for text in _texts(value)]
     rules = redact.GivenRules(home, patterns, texts)
@@ -85,7 +89,7 @@ def command(
     if dry_run:
         click.echo("Dry run: nothing was written.")
         return
-    # Also with nothing to be seen: what was deleted left its bytes in free pages, and a run may have been killed.
+    # Also if nothing was found: deleted rows leave bytes in free pages, and an earlier run may have been killed.
     nothing = "Nothing is left to replace. Rewrite the files all the same, so that no free page holds it?"
     confirm("Replace them for good?" if any(preview.rows for _, preview in previews) else nothing, yes)
     if patterns or texts:  # first: an import that runs meanwhile would bring back what is gone
@@ -109,22 +113,17 @@ def _remember(home: str, patterns: tuple[str, ...], texts: list[str]) -> None:
     try:
         for kept in memory.remember(home, patterns, texts):
             note(f"The {kept.kind} stays out from now on; `sessionlog redact --forget {kept.name}` lifts that.")
-    except (SessionlogError, OSError) as error:  # what is there goes all the same
+    except (SessionlogError, OSError) as error:  # what is recorded now is replaced in any case
         note(f"It may come back with what is recorded or imported later: {error}.")
 
 
-def _memories(home: str, forgotten: tuple[str, ...]) -> None:
-    for name in forgotten:
-        kind = memory.forget(home, name).kind
-        click.secho(f"Forgot the {kind} {name}: it is recorded again when it comes.", fg="green")
-    if forgotten:
-        return
-    found = memory.listed(home)
-    if not found:
-        click.echo("Nothing is remembered. `redact --value` and `redact --pattern` remember what they take out.")
-    for kept in found:
-        about = plain.one_line(kept.about)
-        click.echo(f"{kept.name:<12}{kept.kind:<9}since {plain.local_time(kept.at)}  {about}")
+def _forget(home: str, name: str) -> str:
+    return f"Forgot the {memory.forget(home, name).kind} {name}: it is recorded again when it occurs."
+
+
+def _remembered(home: str) -> Iterator[str]:
+    for kept in memory.listed(home):
+        yield f"{kept.name:<12}{kept.kind:<9}since {plain.local_time(kept.at)}  {plain.one_line(kept.about)}"
 
 
 def _texts(value: str) -> list[str]:

@@ -61,7 +61,7 @@ def _print_json(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
 
 
 def _print_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Values as they are for programs; where a person looks, without what a terminal would obey."""
+    """Values as they are for programs; on a terminal, without control characters."""
     writer = csv.writer(sys.stdout, lineterminator="\n")
     shown: Callable[[str], str] = plain.safe if sys.stdout.isatty() else str
     writer.writerow([shown(name) for name in columns])

@@ -25,12 +25,14 @@ COLOURS = {
     "sub-agent": "green",
     "failure": "red",
 }
-# Lines that stay of what is folded.
+# Lines that are shown of what is folded.
 OUTPUT, DIFF, WRITTEN, WORDS = 5, 24, 8, 40
-# What can be seen of one line at most when it is folded.
+# The longest line in a folded text.
 WIDTH = 200
+# The same of prose that is wrapped: a paragraph is one line.
+PARAGRAPH = 1500
 MARGIN = " " * 22
-# What a description needs to say something.
+# The shortest description worth showing.
 SHORTEST = 16
 
 
@@ -99,7 +101,9 @@ class View:
             words = plain.one_line(_without_tags(entry.text[: 4 * WIDTH]), 100)
             title = f"{plain.one_line(entry.title, 30)}  " if entry.title and entry.kind != "event" else ""
             return [click.style(title + words, dim=True)]
-        lines = self._wrapped(self._folded(entry.text, WORDS), 2 if entry.agent_id else 0)
+        lines = self._wrapped(
+            self._folded(entry.text, WORDS, PARAGRAPH if self.width else WIDTH), 2 if entry.agent_id else 0
+        )
         if entry.kind == "failure":
             lines = [click.style(line, fg="red") for line in lines]
         if entry.title and entry.kind != "event":
@@ -152,25 +156,27 @@ class View:
 
         return [piece for line in lines for piece in (wrap(line, self._room(indent)) or [""])]
 
-    def _folded(self, text: str, lines: int) -> list[str]:
-        """The text as safe lines; so much of it is looked at as is shown, for it may be long."""
+    def _folded(self, text: str, lines: int, longest: int = WIDTH) -> list[str]:
+        """The text as safe lines; of a long text only the part that is shown is split."""
         if not self.full and len(text) > 100 * WIDTH:
             hidden = text.count("\n", 100 * WIDTH)
             found = text[: 100 * WIDTH].splitlines()
         else:
             hidden, found = 0, text.rstrip().splitlines()
-        return [self._line(line) for line in self._cut(found, lines, hidden)] or [""]
+        return [self._line(line, longest) for line in self._cut(found, lines, hidden)] or [""]
 
     def _cut(self, lines: list[str], shown: int, hidden: int = 0) -> list[str]:
         if self.full or len(lines) + hidden <= shown + 1:
             return lines
         return [*lines[:shown], f"… {len(lines) + hidden - shown:,} more lines"]
 
-    def _line(self, text: str) -> str:
+    def _line(self, text: str, longest: int = WIDTH) -> str:
         """One safe line; the argument of a call may have several."""
         if self.full:
             return plain.safe(text).replace("\n", f"\n{MARGIN}")
-        return plain.one_line(text, WIDTH) if "\n" in text else plain.safe(text[:WIDTH]) + "…" * (len(text) > WIDTH)
+        return (
+            plain.one_line(text, longest) if "\n" in text else plain.safe(text[:longest]) + "…" * (len(text) > longest)
+        )
 
 
 def _annotated(one: Annotation) -> Iterator[str]:

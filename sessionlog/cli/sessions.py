@@ -30,9 +30,9 @@ from sessionlog.text import plain
 
 Row = dict[str, Any]
 
-# The order in which these are best looked at; numbers and times begin with the largest.
+# Sorted from A to Z; numbers and times begin with the largest.
 ASCENDING = ("branch", "model", "title")
-# What the last column needs to say something.
+# The shortest title worth showing; other columns give way to it.
 SHORTEST_TITLE = 24
 
 
@@ -131,7 +131,7 @@ def _print(rows: list[Row], projects: dict[str, Place], with_client: bool) -> No
             for name, size in widths.items()
             for text in [row_cells[name]]
         ]
-        # Newlines and escapes in a title are as harmless here as anywhere.
+        # A title may contain newlines and escape sequences.
         title = plain.one_line(row["title"] or row["first_prompt"] or "", max(room, 20))
         click.echo("  ".join([*parts, table.cut(title, room)]).rstrip())
 

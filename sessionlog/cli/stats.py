@@ -22,7 +22,7 @@ Row = dict[str, Any]
 BLOCKS = " ▏▎▍▌▋▊▉█"
 BAR = 40
 LONGEST_GAP = 366  # days without an event that are shown one by one
-# A bar without this much room says nothing.
+# The shortest bar worth drawing.
 SHORTEST = 6
 # How many tools an overview shows.
 TOP = 10
@@ -134,7 +134,7 @@ def _print(by: str, rows: list[Row]) -> None:
 
 
 def _every_day(rows: list[Row]) -> Iterator[Row]:
-    """Days on which nothing happened are part of the picture; not so the centuries to a time that nobody meant."""
+    """Days without events are shown too, unless the gap is long: then a wrong clock is likely."""
     days = {row["day"]: row for row in rows}
     empty = dict.fromkeys(rows[0], 0) | {"cost_usd": None}
     yield from (days.pop("") for _ in range("" in days))
@@ -179,7 +179,7 @@ def _amount(number: int) -> str:
 
 
 def _bar(share: float, longest: int) -> str:
-    """A bar in eighths of a letter, or in # where the output knows no blocks."""
+    """A bar in eighths of a character, or in # where the output has no block characters."""
     try:
         BLOCKS.encode(sys.stdout.encoding or "ascii")
     except (LookupError, UnicodeEncodeError):

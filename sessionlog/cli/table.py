@@ -12,7 +12,7 @@ Row = Sequence[Any]
 
 # Widths are taken from so many rows; later ones that are longer are cut.
 MEASURED = 500
-# A column narrower than this says nothing: then each row is shown as a list of its values.
+# Below this width a column is unreadable: then each row is shown as a list of its values.
 NARROWEST = 8
 GAP = "  "
 
@@ -43,7 +43,7 @@ def render(
 
 
 def cell(value: Any) -> str:
-    """A value on one line, as a terminal shows it and does not obey it; nothing for NULL."""
+    """A value on one line, without control characters; empty for NULL."""
     if value is None:
         return ""
     if isinstance(value, bytes):

@@ -35,7 +35,7 @@ def writes_unicode() -> bool:
 
 
 def width() -> int:
-    """How many columns there are; 120 where nobody looks."""
+    """How many columns there are; 120 where there is no terminal."""
     return shutil.get_terminal_size((120, 24)).columns
 
 

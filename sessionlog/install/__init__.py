@@ -1,1 +1,1 @@
-"""Into the settings of Claude Code and out again; `validate` and `doctor`."""
+"""Registers hooks in settings files and removes them; `validate` and `doctor`."""

@@ -168,7 +168,7 @@ def handlers(events: Iterable[str], *, quiet_if_missing: bool = False) -> dict[s
 
 def timeout(event: str) -> int:
     """How many seconds Claude Code gives the hook before it kills it."""
-    # A locked archive sends an event to the spool after 2 s, so 10 s are for machines on their knees. All SessionEnd
+    # A locked archive sends an event to the spool after 2 s, so 10 s are for very slow machines. All SessionEnd
     # hooks share 1.5 s unless one asks for more, and then a person waits at the prompt: 5 s.
     return 5 if event == "SessionEnd" else 10
 

@@ -15,7 +15,7 @@ from sessionlog.system import atomic
 
 BACKUP = "config.json.sessionlog-backup"
 
-# All settings, with what holds where nothing is said.
+# All settings and their defaults.
 DEFAULTS: dict[str, Any] = {
     "record.exclude": [],
     "record.pauses": [],

@@ -1,4 +1,4 @@
-"""A strict JSON parser that remembers where each value and key stands, for messages and for edits in place."""
+"""A strict JSON parser that remembers the position of each value and key, for messages and for edits in place."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Position(NamedTuple):
 
 
 def position(text: str, offset: int) -> Position:
-    """Where the character at `offset` stands."""
+    """The line and column of the character at `offset`."""
     return Position(text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset))
 
 
@@ -51,7 +51,7 @@ def positions(text: str) -> Callable[[int], Position]:
 
 
 class InvalidJSON(SessionlogError):
-    """The text is no JSON; says what is wrong, and where."""
+    """The text is not JSON; says what is wrong, and where."""
 
     def __init__(self, problem: str, text: str, offset: int) -> None:
         self.problem = problem

@@ -250,7 +250,7 @@ def apply(change: Change) -> Path | None:
 
 
 def _refuse_if_read_only(target: Path) -> None:
-    """A rename would replace a read-only file all the same, but its owner meant something by it."""
+    """Refuse a read-only file: a rename would replace it, which its owner did not want."""
     for place in (target, *target.parents):
         if place.exists() and not (os.access(place, os.W_OK) and place.stat().st_mode & 0o222):
             raise SessionlogError(f"{place} is read-only. Nothing was changed.")

@@ -23,7 +23,8 @@ from sessionlog.errors import SessionlogError
 from sessionlog.fastlib import encode_json, parse_json
 from sessionlog.maintain import batches
 from sessionlog.redact import remembered, stream
-from sessionlog.redact.rules import Detector, Rules
+from sessionlog.redact.detector import Detector
+from sessionlog.redact.rules import Rules
 from sessionlog.system import atomic
 from sessionlog.system.files import open_own, read_own
 from sessionlog.transcripts import chunks

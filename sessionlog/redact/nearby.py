@@ -20,7 +20,10 @@ _VENDORS = tuple(word.encode() for word in VENDORS)
 _REACH = 48  # bytes between the name and the value
 _TO_WORDS = bytes.maketrans(SEPARATORS, b" " * len(SEPARATORS))
 _IN_TOKENS = LETTERS + DIGITS + SEPARATORS + b"=\r\n"
+_TO_LINE = bytes.maketrans(bytes(range(33)) + b'\\"', b" " * 35)
 _MOST = 1000  # places of one value; more of the same is a table
+_JWK = (b'"d', b'"p', b'"q', b'"dp', b'"dq', b'"qi', b'"k')  # the private parts of a key
+_AFTER = (b"#", b"//", b" as ", b" is the ", b" is my ", b"<!--", b"--")  # what begins a word about the value before it
 _HASHES = tuple(b"$2a$ $2b$ $2x$ $2y$ $1$ $5$ $6$ $y$ $apr1$ $argon2 $pbkdf2 $krb5 $scrypt$ {ssha}".split())
 _ESCAPES = ((b"\\n", b"\n"), (b"\\r", b" "), (b"\\t", b" "), (b"\\b", b" "), (b"\\f", b" "), (b"\\", b""))
 
@@ -65,7 +68,8 @@ def find(data: bytes, runs: list[bytes]) -> "list[Found]":
 def _pgpass(data: bytes, run: bytes) -> "dict[int, Found]":
     """The password in a line of .pgpass: host:port:database:user:password."""
     at = data.find(run)
-    start, end = at + run.rfind(b":") + 1, at + len(run)
+    start = at + run.rfind(b":") + 1
+    end = start + len(data[start : start + 200].translate(_TO_LINE).partition(b" ")[0])
     if end - start < 4:
         return {}
     return {start: (start, end, "password", "the password in a line of .pgpass")}
@@ -83,9 +87,12 @@ def _judge(data: bytes, start: int, end: int, run: bytes) -> "Found | None":
     if run[:1] == b"$":
         return _hash(data, start + 1, end)
     above, newline, line = _before(data, start).rpartition(b"\n")
-    if newline and not line.strip() and above.rstrip().endswith(b">"):  # the value of an element, on a line of its own
-        line = above
+    # A value on a line of its own, or one of those that a heading is about.
+    if newline and (not line.strip(b" \t-\"'") or above.rstrip().endswith((b":", b"{"))):
+        line = above.rstrip().rpartition(b"\n")[2] + b" " + line
     line = line.rpartition(b",")[2]  # what stands before a comma is about something else
+    if run.startswith((b"arn:", b"urn:")):  # the name of a resource
+        return None
     # name:value is one run
     cut = run.rfind(b":")
     if cut >= 0 and len(run) - cut > 12:
@@ -96,12 +103,23 @@ def _judge(data: bytes, start: int, end: int, run: bytes) -> "Found | None":
     run += padding[: len(padding) - len(padding.lstrip(b"="))]
     after = data[start + len(run) : start + len(run) + 1]
     quoted = data[start - 1 : start] in (b'"', b"'", b"`") or (after == b";" and b"ookie:" in line)
-    if b"//" in run or b"[redacted:" in line or (not quoted and after in b"(),;[{" and after):
+    in_brackets = data[start - 1 : start] + after == b"()"
+    if b"//" in run or b"[redacted:" in line or (not quoted and not in_brackets and after in b"(),;[{" and after):
         return None
-    kind = _kind(line[-_REACH:].lower(), data)
+    kind = _kind(line[-_REACH:].lower(), data) or _said_after(data, start + len(run))
     if kind and is_strong(run.decode()):
         return start, start + len(run), kind, "a random value near a telling name"
     return _encoded(run, start, kind)
+
+
+def _said_after(data: bytes, end: int) -> str | None:
+    """What a comment or a word after the value says that it is."""
+    rest = data[end : end + 48].partition(b"\n")[0].partition(b"\\n")[0].lower()
+    for mark in _AFTER:
+        _, found, said = rest.partition(mark)
+        if found:
+            return _kind(said, b"") if any([word in said for word in _NEAR]) else None
+    return None
 
 
 def _before(data: bytes, start: int) -> bytes:
@@ -120,7 +138,8 @@ def _kind(context: bytes, data: bytes) -> str | None:
     for word in _NEAR:
         if word in context:
             return {b"token": "token", b"bearer": "token", b"secret": "secret"}.get(word, "api-key")
-    if context.rstrip(b"\\\"' :").endswith((b"sig=", b'"d')) and (b"sig=" in context or b"kty" in data):
+    name = context.rstrip(b"\\\"' :")
+    if name.endswith(b"sig=") or (name.endswith(_JWK) and b"kty" in data):
         return "secret"
     if any([word in context for word in _VENDORS]):
         return "api-key"

@@ -1,6 +1,6 @@
 """Private keys in blocks of text."""
 
-from sessionlog.redact.rules import Detector
+from sessionlog.redact.detector import Detector
 
 # A truncated block has no end, and source code that only names the header has no key behind it. The key may stand in
 # numbered lines, in a diff, in a comment, or in a string with its line ends spelled out.

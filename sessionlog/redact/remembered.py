@@ -10,7 +10,7 @@ Imported by a hook only if there is such a file.
 from sessionlog import config
 from sessionlog.fastlib import blake2b, encode_ascii, encode_json, parse_json
 from sessionlog.redact import machine_key
-from sessionlog.redact.rules import Detector
+from sessionlog.redact.detector import Detector
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ Imported only on suspicion; and `re`, which costs a hook as much as starting Pyt
 
 from sessionlog.fastlib import blake2b
 from sessionlog.redact import machine_key
+from sessionlog.redact.detector import Detector
 from sessionlog.redact.heuristics import has_digit, is_echo, is_repetitive, looks_random
-from sessionlog.redact.rules import Detector
 from sessionlog.redact.secret_names import read
 
 TYPE_CHECKING = False

@@ -16,6 +16,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from sessionlog.redact.detector import Detector
+
     Found = tuple[int, int, str, str]  # a secret: where it begins and ends, its kind, the rule that found it
 
 
@@ -25,32 +27,6 @@ if TYPE_CHECKING:
 # client escapes nothing of the kind.
 
 
-class Detector:
-    """A kind of secret with a form: how to suspect it in raw bytes, and how to find it in text.
-
-    The secret is the group `secret` of the regex, or the whole match when there is no such group. `judge` names the one
-    in cleaning.py that has the last word on a match.
-    """
-
-    __slots__ = ("judge", "kind", "needles", "regex", "rule", "turn")
-
-    def __init__(
-        self,
-        kind: str,
-        regex: str,
-        needles: tuple[bytes, ...] = (),
-        judge: str | None = None,
-        rule: str = "a pattern of your own",
-        turn: int = 0,
-    ) -> None:
-        self.kind, self.regex, self.needles, self.judge, self.rule = kind, regex, needles, judge, rule
-        self.turn = turn  # private keys go before the tokens in them, tokens before what their names tell
-
-    def suspects(self, data: bytes) -> bool:
-        """Whether the secret may be there: one of the needles is, or there are none."""
-        return not self.needles or any(needle in data for needle in self.needles)
-
-
 class Rules:
     """What to redact in the archive of the folder `home`: what we know, and what its config.json adds or allows."""
 
@@ -58,7 +34,7 @@ class Rules:
         self.home = home
         self.enabled = True
         self.allow: frozenset[str] = frozenset()
-        self.own: list[Detector] = []
+        self.own: list[Any] = []
         self.problems: list[str] = []
         self.config = b""  # what stands in config.json, for those who read other sections
         self.key: bytes | None = None  # of the fingerprints; read on first need
@@ -82,7 +58,10 @@ class Rules:
         self.enabled = chosen.enabled
         named = [value for value in chosen.allow if self._is_named(value)] if self.named else ()
         self.allow = frozenset(chosen.allow).difference(named)
-        self.own = [Detector(kind, regex, (needle,) if needle else ()) for kind, regex, needle in chosen.patterns]
+        if chosen.patterns:
+            from sessionlog.redact.detector import Detector
+
+            self.own = [Detector(kind, regex, (needle,) if needle else ()) for kind, regex, needle in chosen.patterns]
         self.problems = chosen.problems
 
     def suspects(self, data: bytes) -> "tuple[Detector, ...]":
@@ -136,50 +115,73 @@ LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 IDENTIFIER = LETTERS + DIGITS + b"_-"
 SEPARATORS = b"_-.~/+:"
 HEXADECIMAL = b"0123456789abcdef-"
-NO_DIGITS = bytes(range(256)).translate(None, DIGITS)
+_ALL = bytes(range(256))
+NO_DIGITS = _ALL.translate(None, DIGITS)
 
 # A search costs 0.15 ms in 200 KB, so one serves several names: in a copy of the payload where some letters are alike,
 # `secret` reads as `bearer` does, the end of `token` as `key`, and `pwd`, 密 and `://` as the beginning of `password`.
 # What is found there is compared with the payload; other letters alike would find too much by chance.
-_ALIKE = bytes(range(256)).lower()
-_ALIKE = _ALIKE.translate(
-    bytes.maketrans(b"bcdskw/=\\\xaf\x86\xbb\xa4\xb9\x84\x82ty\xc3u:\xe5\xe4\xeb\xe3", b"aaaaaaaaaaaaaaaarnnpppppp")
-)
-_ANCHORS = (
-    b"pas pwd pw= :// :\\/ :\\\\ \xe5\xaf\x86 \xe4\xbb\xa4 \xe3\x82\xb9 \xeb\xb9\x84",  # 密 令 ス 비; :\/ in JSON
-    b"secret bearer",
-    b"key ken sen se\xc3 den",  # the ends of token, senha, contraseña, credential
-    b"auth",
+_ALIKE = _ALL.lower().translate(
+    bytes.maketrans(b"bcdskw/=\\\xaf\x86\xbb\xa4\xb9\x84\x82tyu:\xe5\xe4\xeb\xe3", b"aaaaaaaaaaaaaaaarnpppppp")
 )
 _PARTS = {
     b"ken": (b"token", b"kennw"),
     b"den": (b"creden",),
-    b"sen": (b"senha", b"contrasen"),
-    b"se\xc3": (b"contrase",),
+    b"sen": (b"senha", b"contrasen", b"losenor"),
     b"pas": (b"pass",),
 }
-_FLAGS = frozenset((b" -p", b" -u", b" -P"))  # of commands
+_FLAGS = frozenset((b" -p", b" -u", b" -P", b" -a", b" -w", b" -k", b" -U", b" -S"))  # of commands
+# Names that are rare in code, as languages without letters of their own spell them, and marks of rare places: what is
+# sought of them as it reads in the copy, and how they are spelled.
+_RARE = (
+    (b"ahraoora", (b"chtwoord",)),
+    (b"healo", (b"heslo",)),
+    (b"parola", (b"parola",)),
+    (b"gangaaoae", (b"gangskode", b"gangscode")),
+    (b"aanai", (b"sandi",)),
+    (b"alave", (b"clave",)),
+    (b"-paer", (b"-user ", b"-user=")),
+    (b"enrifiea an ", (b"entified by ",)),
+)
+_MARKS = frozenset((b"-paer", b"enrifiea an "))
+_ASIAN = (  # トークン, シークレ, 암호 and 토큰; 密, 令, ス and 비 are sought below
+    (0xE3, b"\xe3\x83\x88\xe3\x83\xbc\xe3\x82\xaf\xe3\x83\xb3"),
+    (0xE3, b"\xe3\x82\xb7\xe3\x83\xbc\xe3\x82\xaf\xe3\x83\xac"),
+    (0xEC, b"\xec\x95\x94\xed\x98\xb8"),
+    (0xED, b"\xed\x86\xa0\xed\x81\xb0"),
+)
+# The first bytes of letters that English does not have, but for those of Chinese, Japanese and Korean.
+_LETTERS = b"\xc3\xc4\xc5\xce\xd0\xd7\xd8\xd9\xe0\xe1"
 # A command stands at the beginning of its event, and so does the first escaped character of a client that escapes any:
 # a search in all of 200 KB would cost 0.2 ms. Up to 128 KB, all is searched, as transcripts are read in such pieces.
-_SMALL, _BEGINNING = 131072, 16384
-_SOUGHT = {anchors.split()[0].translate(_ALIKE): frozenset(anchors.split()) for anchors in _ANCHORS}
-_RUSSIAN = tuple([name.encode() for name in ("арол", "окен", "екрет")])  # ends of пароль, токен, секрет
+_SMALL, _BEGINNING, _RARE_BEGINNING = 131072, 16384, 4096
+_SOUGHT = (
+    # 密 令 ス 비; :\/ in JSON
+    (b"paa", frozenset(b"pas pwd pw= psk :// :\\/ :\\\\ \xe5\xaf\x86 \xe4\xbb\xa4 \xe3\x82\xb9 \xeb\xb9\x84".split())),
+    (b"aearer", (b"secret", b"bearer")),
+    (b"aen", (b"key", b"ken", b"sen", b"den")),  # the ends of token, senha, credential
+    (b"aprh", (b"auth",)),
+)
 _ENOUGH = 5000  # names in one payload; one with more is suspect without a look at each
 
 # The tokens of providers are sought only where they can be: in runs of 20 or more letters, digits and the few signs
 # that occur in them, each once, and not in the many ids in hexadecimal. A run over 16 KB is an image or the like.
 _IN_RUNS = LETTERS + DIGITS + SEPARATORS
-_NOT_IN_RUNS = bytes(range(256)).translate(None, _IN_RUNS)
+_NOT_IN_RUNS = _ALL.translate(None, _IN_RUNS)
 _RUN_MASK = bytes.maketrans(_IN_RUNS + _NOT_IN_RUNS, b"a" * len(_IN_RUNS) + b" " * len(_NOT_IN_RUNS))
 _LONG = b"a" * 20
 _LONGEST = 16384
 _BEFORE_RUNS = frozenset(b"\\[;%$")
 _CASES = bytes.maketrans(LETTERS + DIGITS, b"A" * 26 + b"a" * 26 + b"0" * 10)
 _BEFORE_KEY = frozenset(IDENTIFIER + b"?&")
-_IN_BARE = tuple([bytes((sign,)) for sign in b"!#$%*+-/:?@^~"])
-_SECRET_KEYS = (b"private ", b"api ", b"secret ", b"access ")
+_IN_BARE = (b"!", b"#", b"$", b"%", b"*", b"+", b"-", b"/", b":", b"?", b"@", b"^", b"~")
+_SECRET_KEYS = (b"private ", b"api ", b"secret ", b"access ", b"aes ", b"signing ", b"ryption ")
+_CURLY = (b"\xe2\x80\x98", b"\xe2\x80\x99", b"\xe2\x80\x9c", b"\xe2\x80\x9d", b"\xc2\xab", b"\xc2\xbb")  # ‘ ’ “ ” « »
 _LINE_ENDS = (b"\\n", b"\\r")
+_AFTER_WORDS = (b"", b'"', b"'", b"(", b"\\")
+_EMPTY = (b"[]", b"{}", b"()")
 _WHOSE = frozenset((b"for", b"of", b"on", b"to"))  # the password for the test server is x
+_SAYS = frozenset(b"is lautet ist es est As AS as".split())  # also: Dim password As String = "x"
 _TO_CODE = bytes.maketrans(_NOT_IN_RUNS + b"-~/+:", b" " * (len(_NOT_IN_RUNS) + 5))
 _CLASSES = bytes.maketrans(LETTERS + DIGITS, b"a" * 52 + b"0" * 10)
 _TO_WORDS = bytes.maketrans(SEPARATORS, b" " * len(SEPARATORS))
@@ -209,7 +211,7 @@ def _suspected(data: bytes) -> "list[Any]":
             from sessionlog.redact import token_forms
 
             found += token_forms.suspected(joined)
-        if mixed or b"$" in joined or b":5432:" in joined:
+        if mixed or 36 in joined or joined.find(b":5432:") >= 0:  # $
             from sessionlog.redact import nearby
 
             found += nearby.suspected(data, runs)
@@ -227,6 +229,11 @@ def is_mixed(word: bytes) -> bool:
         return False
     classes = word.translate(_CLASSES)
     return classes.count(b"a0") + classes.count(b"0a") > 2
+
+
+def has_digits(text: bytes) -> bool:
+    """Whether there is a digit in the text."""
+    return len(text.translate(None, NO_DIGITS)) > 0
 
 
 def long_runs(data: bytes) -> list[bytes]:
@@ -265,7 +272,7 @@ def sights(data: bytes) -> list[int]:
     """Where names stand in the payload that are given something, and where URLs have more than a host."""
     places = []
     alike = data.translate(_ALIKE)
-    for sought, anchors in _SOUGHT.items():
+    for sought, anchors in _SOUGHT:
         size = len(sought)
         at = alike.find(sought)
         while at >= 0:
@@ -282,26 +289,41 @@ def sights(data: bytes) -> list[int]:
                 places.append(at)
             at = alike.find(sought, at + 1)
     beginning = len(data) if len(data) <= _SMALL else _BEGINNING
-    at = alike.find(b" -p", 0, beginning)
+    at = alike.find(b" -", 0, beginning)
     while at >= 0:
         if data[at : at + 3] in _FLAGS:
             places.append(at)
-        at = alike.find(b" -p", at + 3, beginning)
-    if b"\xd0" in data:
-        for name in _RUSSIAN:
-            at = data.find(name)
+        at = alike.find(b" -", at + 2, beginning)
+    # What is rare is sought in the beginning, and in all of a text with letters that English does not have.
+    beginning = len(data) if len(data) <= _BEGINNING else _RARE_BEGINNING
+    if not data.isascii():
+        head = data[:_BEGINNING]
+        if any([lead in head for lead in _LETTERS]):
+            from sessionlog.redact import foreign_names
+
+            places += foreign_names.places(data)
+            beginning = len(data)
+        for lead, name in _ASIAN:
+            at = data.find(name, 0, beginning) if lead in head else -1
             while at >= 0:
                 places.append(at)
-                at = data.find(name, at + 1)
+                at = data.find(name, at + 1, beginning)
+    for sought, spelled in _RARE:
+        at = alike.find(sought, 0, beginning)
+        while at >= 0:
+            end = at + len(spelled[0])
+            if data[at:end].lower() in spelled and (sought in _MARKS or _is_given_something(data, at, end)):
+                places.append(at)
+            at = alike.find(sought, at + 1, beginning)
     return places
 
 
 def _is_part(data: bytes, at: int, word: bytes) -> bool:
     """Whether the word around it is one of those meant: token and not broken, password and not passive."""
     around = data[max(0, at - 7) : at + 5].lower()
-    if word == b"pas" and around[-1:] in b"ei" and b"de pass" not in around:
+    if word == b"pas" and around[-1] in b"ei" and data[at + 5 : at + 6].isalpha():  # but: mot de passe
         return False
-    return any([whole in around for whole in _PARTS[word]])
+    return any([around.find(whole) >= 0 for whole in _PARTS[word]])
 
 
 def is_marker(data: bytes, start: int, end: int) -> bool:
@@ -314,43 +336,78 @@ def is_marker(data: bytes, start: int, end: int) -> bool:
 
 
 def _is_given_something(data: bytes, start: int, end: int) -> bool:
-    """Whether it is worth a look: by far the most names are not."""
+    """Whether it is worth a look: by far the most names are not.
+
+    Signs are sought as numbers: `b"x" in data` makes and drops an exception each time.
+    """
     first = data[start]
     if first == 58:  # a colon
-        return b"@" in data[end : end + 256].lstrip(b"\\/").partition(b"/")[0]
-    if first > 127 or data[end - 1] in b"=\xc3" or data[end : end + 9].lower() == b"orization":  # pw=, contraseña
+        return 64 in data[end : end + 256].lstrip(b"\\/").partition(b"/")[0]  # @
+    if first > 127 or data[end - 1] == 61 or data[end : end + 9].lower() == b"orization":  # pw=
         return True
     rest = data[end : end + 96]
     tail, rest = rest, rest.lstrip(IDENTIFIER)
     tail = tail[: len(tail) - len(rest)]
     if len(tail) > 16 and len(tail.translate(None, NO_DIGITS)) > 2:  # acme-token-0f3a…
         return True
-    if not rest or rest[:1] in b"().,;":
+    if len(tail) > 9 and tail.endswith(b"-stdin"):  # echo x | docker login --password-stdin
+        return True
+    if not rest:
         return False
-    if rest[:1] in b"\r\n" or rest[:2] in _LINE_ENDS:
-        return rest.lstrip(b"\\nr\n\r \t\"'-")[:5].lower() == b"value"
+    sign = rest[0]
+    if sign in b"().,;":
+        if sign == 44:  # -define(PASSWORD, "x")
+            return data[start:end].isupper() and has_digits(rest[:40])
+        return sign == 40 and first in b"aAdD" and rest[1:3].strip(b"\\\"'") != rest[1:3] and 44 in rest
+    if sign in b"\r\n" or rest[:2] in _LINE_ENDS:
+        follows = rest.lstrip(b"\\nr\n\r \t\"'-")
+        return (
+            follows[:5].lower() == b"value" or data[start - 6 : start] == b"kind: " or data[start - 2 : start] == b"ch"
+        )
+    if sign == 91 and rest.find(b"] = ", 0, 10) < 0:  # an item of a list, and not: char password[64] = "x"
+        return False
     signs, rest = rest, rest.lstrip(b"\\\"'`*]} \t")
     value = rest.lstrip(b"=:>?+|<-, \t")
     if len(value) == len(rest) and rest[:2] != b".=":  # nothing but blanks and quotes between the two
-        quoted = signs[:1] in b" \t" and signs[: len(signs) - len(rest)].strip() != b""
-        word, _, after = value.removeprefix(b"is ").partition(b" ")
+        quoted = sign in b" \t" and signs[: len(signs) - len(rest)].strip() != b""
+        word, _, after = value.partition(b" ")
+        if word in _SAYS:
+            word, _, after = after.partition(b" ")
         return (
             quoted
-            or len(word.translate(None, NO_DIGITS)) > 0
+            or has_digits(word)
             or after[:1] == b"="  # var token string = "x"
-            or (word in _WHOSE and b" is " in after[:40])
+            or word.startswith(_CURLY)
+            or (word[:1] == b"{" and value.find(b"default", 0, 40) > 0)  # of Terraform
+            or (data[start - 1] in b"<:" and 62 in rest)  # <password type="x">
+            or (word in _WHOSE and after.find(b" is ", 0, 40) >= 0)
         )
     if rest[:1] == b",":  # setProperty("token", "x")
-        return len(value[:40].translate(None, NO_DIGITS)) > 0
-    if not value[:1].isalpha():
-        return True
+        return has_digits(value[:40])
+    if not value[:1].isalpha() and value[:1] != b"_":
+        if value[:2] in _LINE_ENDS and rest[:1] != b">":
+            return has_digits(value.lstrip(b"\\nr \t-")[:24])
+        return value[:2] not in _EMPTY
     # A bare word without digits is code, if it is no type, and if the name is none of a shell's.
+    value = value.removeprefix(b"new ")
     word = value.translate(_TO_CODE).partition(b" ")[0]
     after = value[len(word) :].lstrip(b" \t|&?<>[]")[:2]
-    if after[:1] == b"(" or value[len(word) : len(word) + 1] in b"\"'(\\":
-        return after[:1] != b"("
-    if not word.translate(None, b"_.").isalpha() or (after[:1] == b"=" and after != b"==") or b" = " in value[:40]:
+    if after[:1] == b"(":  # a call is not looked into, but for a text with digits in it
+        inside = value[len(word) : len(word) + 40]
+        return inside[:1] == b"(" and inside[1:3].strip(b"\\\"'") != inside[1:3] and has_digits(inside)
+    if value[len(word) : len(word) + 1] in _AFTER_WORDS and value[len(word) : len(word) + 2] not in _LINE_ENDS:
+        return True
+    if (
+        not word.translate(None, b"_.").isalpha()
+        or (after[:1] == b"=" and after != b"==")
+        or value.find(b" = ", 0, 40) >= 0
+    ):
         return True
     if value[len(word) : len(word) + 1] in _IN_BARE:  # pat-na1-…, P@ssw0rd
         return True
-    return data[start:end].isupper() or not (word.islower() or word.istitle()) or tail[:7].lower() == b"sphrase"
+    return (
+        data[start:end].isupper()
+        or not (word.islower() or word.istitle())
+        or tail[:7].lower() == b"sphrase"
+        or data[start - 2 : start] == b"ht"
+    )

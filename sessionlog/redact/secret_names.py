@@ -10,16 +10,22 @@ if TYPE_CHECKING:
 
 # The kind, and how a telling word of it ends. A longer ending goes before a shorter one.
 TELLING: "Final" = (
-    ("password", "password passwords passwd passphrase passcode passwort kennwort passe passw pass pwd pw".split()),
-    ("password", "senha contraseña contrasena 密码 口令 パスワード 비밀번호 пароль пароля".split()),
-    ("token", "token 令牌 токен".split()),
-    ("secret", "secret secrets секрет".split()),
-    ("api-key", "key 密钥".split()),
+    (
+        "password",
+        "password passwords passwd passphrase passcode passwort kennwort passord passe passw pass pwd".split(),
+    ),
+    ("password", "pw senha contrasena wachtwoord heslo parola adgangskode zugangscode losenord sandi".split()),
+    ("password", "clave psk".split()),
+    ("token", "token tokens".split()),
+    ("secret", "secret secrets".split()),
+    ("api-key", "key keys".split()),
     ("credential", "credential credentials authorization auth".split()),
 )
 ENDINGS: "Final" = tuple((ending, kind) for kind, endings in TELLING for ending in endings)
 # Words of which the ending is telling by chance.
-CHANCE = frozenset("bypass compass donkey encompass hockey monkey overpass surpass trespass turkey underpass".split())
+CHANCE = frozenset(
+    "bypass compass conclave donkey enclave encompass hockey monkey overpass surpass trespass turkey underpass".split()
+)
 
 # Whose password it is, before `pass` in one word.
 OWNERS = frozenset(
@@ -35,9 +41,9 @@ SECRET_KEYS = frozenset(
 # Keys and tokens that everybody may see.
 OPEN = frozenset(
     "arrow cache change child column composite continuation cursor dedupe dict error event field file first foreign "
-    "group hash hot i18n idempotency index item json label last locale lookup map message natural next object page "
-    "parent partition path prev primary publishable public query react registry row s3 search sort state sub "
-    "translation unique".split()
+    "group hash hot i18n idempotency index input item json label last locale lookup map message natural next object "
+    "output page parent partition path prev primary publishable public query react registry request row s3 search sort "
+    "state sub translation unique".split()
 )
 # Words after the telling one that leave it a secret, and those that make it something else.
 STILL_SECRET = frozenset(
@@ -55,13 +61,14 @@ SOMETHING_ELSE = frozenset(
 )
 # Types that stand between a name and its value.
 TYPES = frozenset(
-    "any auto bytes char const final let nsstring object optional private protected public static str string "
+    "any as auto bytes char const final let nsstring object optional private protected public static str string "
     "text varchar var wchar_t".split()
 )
 
 # Words near a random value that tell what it is, and those that tell it is no secret.
 NEAR = (
-    "key token secret passw passphrase pwd auth credential access private bearer apikey cookie client_id sonar".split()
+    "key token secret passw passphrase pwd auth credential access private bearer apikey cookie client_id sonar "
+    "sessid sessionid session_id csrf xsrf totp one-time recovery login".split()
 )
 NOT_NEAR = (
     "sha1 sha-1 sha256 sha-256 sha384 sha512 md5 integrity checksum digest hash commit etag fingerprint public "
@@ -129,10 +136,16 @@ def _read(ident: str) -> Name | None:
             return None
         if stem.startswith("pub") and kind == "api-key":
             return None
-        if ending in ("pass", "pw", "passe") and low != ending and stem not in OWNERS and not word.isupper():
+        if (
+            ending in ("pass", "pw", "passe")
+            and low != ending
+            and stem not in OWNERS | {"motde"}
+            and not word.isupper()
+        ):
             strict = True
         else:
             strict = kind == "api-key" and not (stem in SECRET_KEYS or stem.endswith(("api", "secret", "access")))
+            strict = strict or ending in ("keys", "tokens")
         after = [other.lower() for _, other in words[place + 1 :]]
         is_other = any(other in SOMETHING_ELSE for other in after)
         known = all(other in STILL_SECRET or other.isdigit() or len(other) < 2 for other in after)

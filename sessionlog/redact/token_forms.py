@@ -6,7 +6,8 @@ token_heads.py for the cheap test of every event.
 
 from binascii import b2a_base64
 
-from sessionlog.redact.rules import SEPARATORS, Detector
+from sessionlog.redact.detector import Detector
+from sessionlog.redact.rules import SEPARATORS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,6 +44,11 @@ FORMS = (
     ("aws-bedrock-key", "ABSKQmVkcm9ja bedrock-api-key-YmVkcm9ja", r"[\w+/-]{20,}=*"),
     ("aws-marketplace-token", "amzn.mws.", _UUID),
     ("azure-key", "AzureAD", r"[A-Za-z0-9+/]{40,}=*"),
+    (
+        "base64-token",
+        "QUtJQ QVNJQ Z2hwX Z2hvX Z2h1X Z2hzX Z2l0aHViX3Bhd eG94Yi eG94cC c2stYW50L c2stcHJva c2tfbGl2ZV Z2xwYXQt bnBtX",
+        r"[A-Za-z0-9+/_-]{16,}={0,2}",
+    ),
     ("beamer-token", "b_", r"[a-z0-9=_-]{44}"),
     ("bitly-token", "R_", r"[0-9a-f]{32}"),
     ("brevo-key", "xkeysib- xsmtpsib-", r"[0-9a-f]{60,}(?:-[A-Za-z0-9]{12,16})?"),

@@ -31,7 +31,8 @@ WEAK_WORDS = frozenset(
 HEADS_4 = frozenset(
     (
         b"4b1d ABIA ABSK ACCA AIza AKCp AKIA AKID AQVN ASIA ATAT ATBB ATCT Azur EAAA EZAK EZTK GR13 LACE LS0t "
-        b"LTAI MC4C MHcC MIG2 MIGH MIGk ZXlK b3Bl cmVm cnvc dapi eyJ0 eyJ1 eyJ2 eyJ3 eyJ4 eyJ5 eyJ6 eyJh eyJi "
-        b"eyJj eyJk eyJl eyJm eyJn eyJo eyJp eyJq eyJr eyJs eyJt eyJu eyJv eyJw eyJx eyJy eyJz xtin "
+        b"LTAI MC4C MHcC MIG2 MIGH MIGk QUtJ QVNJ Z2h1 Z2hv Z2hw Z2hz Z2l0 Z2xw ZXlK b3Bl bnBt c2st c2tf cmVm "
+        b"cnvc dapi eG94 eyJ0 eyJ1 eyJ2 eyJ3 eyJ4 eyJ5 eyJ6 eyJh eyJi eyJj eyJk eyJl eyJm eyJn eyJo eyJp eyJq "
+        b"eyJr eyJs eyJt eyJu eyJv eyJw eyJx eyJy eyJz xtin "
     ).split()
 )

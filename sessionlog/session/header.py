@@ -88,6 +88,7 @@ JOIN transcript_parts AS before ON before.uuid = part.parent_uuid AND before.ses
 WHERE part.session_id = ? AND part.part = 0 AND NOT EXISTS (
     SELECT 1 FROM transcript_parts AS own WHERE own.uuid = part.parent_uuid AND own.session_id = part.session_id
 )
+AND before.session_id NOT IN (SELECT session_id FROM session_facts WHERE forked_from IS NOT NULL)
 ORDER BY before.session_id
 """
 

@@ -38,7 +38,7 @@ ASK = (
 
 
 def review(brief: Brief, model: str | None = None) -> verdict.Verdict:
-    """What Claude says. It is ended with us: it belongs to our process group."""
+    """What Claude says. It ends with this process: both are in one process group."""
     claude = children.program("claude")
     if claude is None:
         raise SessionlogError("claude is not found on the PATH")

@@ -50,7 +50,7 @@ def is_guarded() -> bool:
 
 
 def environment(supervisor_id: str) -> dict[str, str]:
-    """What a reviewer gets, so that the hooks of its own sessions let it alone."""
+    """What a reviewer gets, so that the hooks of its own sessions do not review it."""
     return {**dict.fromkeys(GUARDS, "1"), **dict.fromkeys(IDS, supervisor_id)}
 
 

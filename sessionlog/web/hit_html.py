@@ -21,12 +21,25 @@ LONGEST_LINE = 280
 LONGEST_COMMAND = 200
 
 # Kinds of tool calls, for the filter; a hit itself names its tool.
-_CALLS = {
+# Kinds to choose from, where the name of a hit would stand for several of them.
+_KINDS = {
     "PreToolUse": "call without an end",
     "PostToolUse": "tool call",
     "PostToolUseFailure": "failed call",
+    "PostCompact": "end of a compaction",
+    "SupervisorReview": "report of a review",
     "tool_use": "call in a transcript",
     "tool_result": "result in a transcript",
+    "prompt": "prompt in a transcript",
+    "text": "answer in a transcript",
+    "history": "prompt in the history",
+    "notification": "notice in a transcript",
+    "command_output": "output of a command",
+    "bash_input": "command after !",
+    "bash_output": "output of a command after !",
+    "compact_summary": "summary of a compaction",
+    "compact_boundary": "compaction in a transcript",
+    "api_error": "error of the API in a transcript",
 }
 _COLOURS = {"user": "prompt", "assistant": "answer", "tool": "tool"}
 # The line that says most about a failure: of these kinds the first one, else the first line.
@@ -128,7 +141,7 @@ def telling_line(error: str) -> str:
 
 def label(event: str) -> str:
     """The kind of a hit in people's words."""
-    known = _CALLS.get(event) or labels.EVENTS.get(event) or labels.PARTS.get(event)
+    known = _KINDS.get(event) or labels.EVENTS.get(event) or labels.PARTS.get(event)
     return _capital(known or event.replace("_", " "))
 
 

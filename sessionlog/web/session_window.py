@@ -1,13 +1,11 @@
-"""Which part of a session a page shows: filters, a window of blocks, the list of prompts, a map of the whole."""
+"""Which part of a session a page shows: a window of blocks, the list of prompts, a map of the whole."""
 
 from __future__ import annotations
 
 import sqlite3
-import zlib
 from bisect import bisect_left, bisect_right
-from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from sessionlog.agents.claude_code import tags
@@ -19,6 +17,8 @@ from sessionlog.session.outline import Agent, Item, Outline
 from sessionlog.text import plain
 from sessionlog.web import entry_html, session_map, tool_html
 from sessionlog.web.entry_html import Shown
+from sessionlog.web.session_block import Block
+from sessionlog.web.session_chips import Chip, chips
 from sessionlog.web.session_map import seconds
 from sessionlog.web.session_query import Choice
 
@@ -41,104 +41,6 @@ _USED = """
 
 WAITING = ("no result", "denied or not answered")  # or it may still come
 
-KINDS = {
-    "prompt": "Prompts",
-    "answer": "Answers",
-    "thinking": "Thinking",
-    "tool": "Tools",
-    "denied": "Denied",
-    "no result": "No result",
-    "permission": "Permissions",
-    "sub-agent": "Sub-agents",
-    "failure": "Failures of the model",
-    "review": "Reviews",
-    "command": "Commands",
-    "compaction": "Compactions",
-    "notice": "Notices",
-    "start": "Starts",
-    "end": "Ends",
-    "event": "Other events",
-    "bookkeeping": "Bookkeeping",
-}
-
-
-@dataclass
-class Block:
-    """What stands together: one entry, calls that follow each other, or all that a sub-agent did."""
-
-    kind: str  # one, calls, agent, or work: what the focused view leaves out between answers
-    items: list[Item]
-    agent: Agent | None = None
-    continues: bool = False  # calls that go on from the block before
-    # For the template:
-    entries: list[Shown] = field(default_factory=list)
-    pause: str = ""
-    day: str = ""
-    is_open: bool = False
-    left_out: int = 0
-    is_running: bool = False
-    headline: str = ""
-    trouble: int = 0
-    turn: str = ""  # the prompt whose turn it is in
-
-    @property
-    def runs(self) -> list[list[Shown]]:
-        """What stands in the block of a sub-agent, calls that follow each other together; its start says nothing."""
-        found: list[list[Shown]] = []
-        for entry in self.entries:
-            if entry.kind == "sub-agent" and self._repeats(entry):
-                continue
-            if entry.kind == "tool" and found and found[-1][0].kind == "tool":
-                found[-1].append(entry)
-            else:
-                found.append([entry])
-        return found
-
-    def _repeats(self, entry: Shown) -> bool:
-        """Whether it says nothing, or what the call says that started the sub-agent: what it was asked, and came to."""
-        call = self.agent.call if self.agent else None
-        own = next((other for other in self.entries if call and call.name in other.names), None)
-        told = {part.html for part in own.parts} if own else set()
-        return all(part.html in told for part in entry.parts)
-
-    @property
-    def anchors(self) -> list[str]:
-        """What a link may call the block of a sub-agent, but for its id: its start and its end are not shown apart."""
-        hidden = [entry for entry in self.entries if entry.kind == "sub-agent" and self._repeats(entry)]
-        names = [name for entry in hidden for name in (entry.name, *entry.anchors)]
-        return [name for name in names if name != self.name]
-
-    @property
-    def name(self) -> str:
-        return self.items[0].name
-
-    @property
-    def number(self) -> int:
-        return self.items[0].number
-
-    @property
-    def version(self) -> str:
-        """Changes whenever the block looks different."""
-        told = repr([(item.names, item.outcome) for item in self.items]) + str(self.is_running)
-        return f"{zlib.crc32(told.encode('utf-8', 'replace')):x}"
-
-    @property
-    def took(self) -> str:
-        items = self.agent.items if self.agent else self.items
-        passed = seconds(items[0].at, items[-1].at)
-        return plain.duration(1000 * passed) if passed >= 0.001 else ""
-
-    @property
-    def work(self) -> str:
-        """13 calls, 3 edits: what the items come to."""
-        counts = (
-            (sum(item.is_call for item in self.items), "call"),
-            (sum(item.is_edit for item in self.items), "edit"),
-            (len({item.agent_id for item in self.items if item.agent_id}), "sub-agent"),
-        )
-        told = [plain.counted(number, noun) for number, noun in counts if number]
-        return " · ".join(told) or plain.counted(len(self.items), "event")
-
 
 class Window(NamedTuple):
     """Blocks to show, and the names to ask for what comes before and after them."""
@@ -147,16 +49,6 @@ class Window(NamedTuple):
     before: str
     after: str
     target: str
-
-
-class Chip(NamedTuple):
-    """A filter that can be switched on and off."""
-
-    label: str
-    number: int
-    query: str
-    is_on: bool
-    kind: str
 
 
 @dataclass
@@ -189,6 +81,7 @@ class Counts(NamedTuple):
     failures: int
     denied: int
     agents: int
+    compactions: int
 
 
 class View:
@@ -226,6 +119,7 @@ class View:
             failures=sum(item.outcome == "failed" for item in items),
             denied=sum(item.kind == "tool" and item.outcome == "denied" for item in items),
             agents=len(self.outline.agents),
+            compactions=sum(item.kind == "compaction" for item in items),
         )
 
     def is_trouble(self, item: Item) -> bool:
@@ -280,39 +174,7 @@ class View:
 
     def chips(self) -> dict[str, list[Chip]]:
         """The filters: each is a link to the same page with the filter on or off."""
-        choice = self.choice
-        kinds = Counter(item.group for item in self.outline.items)
-        if kinds["sub-agent"]:
-            kinds["sub-agent"] = len(self.outline.agents)
-        kinds["permission"] += sum(bool(item.asked) for item in self.outline.items)
-        tools = Counter(item.title for item in self.outline.items if item.is_call)
-        trouble = sum(self.is_trouble(item) for item in self.outline.items if not item.minor)
-
-        here = choice.at or choice.near
-
-        def kind(name: str) -> Chip:
-            query = choice.query(kinds=choice.kinds ^ {name}, focused=False, near=here)
-            return Chip(KINDS.get(name, name), kinds[name], query, name in choice.kinds, name)
-
-        def tool(name: str, count: int) -> Chip:
-            query = choice.query(tools=choice.tools ^ {name}, focused=False, near=here)
-            return Chip(name or "tool", count, query, name in choice.tools, "tool")
-
-        focused = choice.query(
-            kinds=frozenset(), tools=frozenset(), trouble=False, focused=not choice.focused, near=here
-        )
-        went_wrong = choice.query(trouble=not choice.trouble, focused=False, near=here)
-        return {
-            "modes": [
-                Chip(
-                    "Everything", 0, Choice(agent=choice.agent).query(near=here), not choice.is_filtered, "everything"
-                ),
-                Chip("Focused", 0, focused, choice.focused, "focused"),
-                Chip("Problems", trouble, went_wrong, choice.trouble, "trouble"),
-            ],
-            "kinds": [kind(name) for name in KINDS if kinds[name]],
-            "tools": [tool(name, count) for name, count in tools.most_common(24)],
-        }
+        return chips(self.outline, self.choice, self.is_trouble)
 
     def map(self) -> session_map.Map:
         """The session from left to right."""

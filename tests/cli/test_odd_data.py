@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from sessionlog.archive import place as projects
 from sessionlog.archive import read
 from sessionlog.ask import audit
+from sessionlog.cli import table
 from sessionlog.cli.main import cli
 from sessionlog.errors import SessionlogError
 from tests.helpers import odd_archive
@@ -44,3 +45,12 @@ def test_no_command_breaks(place: projects.Place, seed: int) -> None:
             words,
             done.exception,
         )
+
+
+def test_a_table_keeps_times_whole() -> None:
+    rows = [("2026-11-16 16:50", "git push --force origin main", "the whole reason of it in many words")]
+    _, _, line = table.render(("at", "command", "reason"), rows, 50, whole=("at",))
+    assert line.startswith("2026-11-16 16:50  git") and len(line) <= 50
+    # Where that leaves too little for the rest, all give way.
+    _, _, line = table.render(("at", "command", "reason"), rows, 30, whole=("at",))
+    assert line.startswith("2026-11") and len(line) <= 30

@@ -58,6 +58,21 @@ def test_no_line_is_wider_than_the_terminal(recorded: Place, command: str, colum
     assert max(map(display_width, lines)) <= columns, [line for line in lines if display_width(line) > columns]
 
 
+def test_show_breaks_lines_between_words(place: Place) -> None:
+    said = "Every word of this prompt is whole, however narrow the terminal is, and none is lost. " * 3
+    record(place, [prompt(said)])
+    for columns in (60, 100):
+        seen = terminal.in_terminal("show", "last", columns=columns, PAGER="cat", NO_COLOR="1").text
+        lines = seen.replace("\r", "").partition("prompt  ")[2].split("\n")  # below the path of the project
+        assert max(map(len, lines)) <= columns
+        assert said.strip() in " ".join(seen.split())
+
+
+def test_the_days_of_stats_have_their_weekday_on_80_columns(recorded: Place) -> None:
+    seen = terminal.in_terminal("stats", "--since", "2020-01-01", "--by", "day", columns=80, NO_COLOR="1").text
+    assert re.search(r"^20\d\d-\d\d-\d\d (Mon|Tue|Wed|Thu|Fri|Sat|Sun) ", seen, re.MULTILINE)
+
+
 @pytest.mark.parametrize(
     "command", ["sessions", "show f0b8", "search 组件", "tail", "audit", "stats --since 2020-01-01"]
 )

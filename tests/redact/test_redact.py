@@ -509,7 +509,7 @@ def test_every_beginning_is_sought(rules):
     assert {name.encode() for name in words} == token_heads.WORDS
     assert {name.encode() for name in weak} == token_heads.WEAK_WORDS
     assert {name.encode() for name in letters} == token_heads.HEADS_4
-    for sought, anchors in redact._SOUGHT.items():
+    for sought, anchors in redact._SOUGHT:
         assert {anchor.translate(redact._ALIKE) for anchor in anchors} == {sought}
 
 

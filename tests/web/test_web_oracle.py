@@ -130,6 +130,9 @@ def test_everybody_counts_what_is_in_the_lines(
     for name in wanted:
         for where, said in counts.everywhere(shop(), name, page).items():
             wrong |= {(name, where, key): n for key, n in said.items() if n != wanted[name][key]}
+        if name.startswith("other-"):  # its lines stand between those of the session that the file is named after
+            links = re.findall(r"goes on from lines of <a[^>]*>([^<]*)<", page(f"-/session/{shop().name}/{name}"))
+            assert links == [name[6:]]
         told = re.search(r"(\d+) files? changed", page(f"-/session/{shop().name}/{name}/files"))
         if (int(told[1]) if told else 0) != wanted[name]["files"]:
             wrong[name, "page of files", "files"] = told

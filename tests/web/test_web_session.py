@@ -119,6 +119,66 @@ def test_session_reads_from_start_to_end(site: Site, visit: Open) -> None:
     expect(page.locator("#outline li").first.locator(".badge")).to_contain_text("1")
 
 
+def test_the_head_counts_what_the_filters_count(site: Site) -> None:
+    address, place = site
+    _, body, _ = get(address, path_of(place))
+    for name, noun in (("compaction", "compaction"), ("sub-agent", "sub-agent")):
+        (number,) = re.findall(rf'<a href="[^"]*kind={name}">(\d+) {noun}', body)
+        _, filtered, _ = get(address, f"{path_of(place)}?kind={name}")
+        assert number == "1" and filtered.partition('id="timeline"')[2].count('class="block"') == 1
+
+
+# Whether the boxes of two selectors overlap anywhere within a row.
+OVERLAPS = """([row, one, other]) => [...document.querySelectorAll(row)].filter((e) => {
+  const [a, b] = [e.querySelector(one), e.querySelector(other)].map((part) => part?.getBoundingClientRect());
+  if (!a?.width || !b?.width) return false;
+  return a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1;
+}).map((e) => e.textContent.trim().slice(0, 80))"""
+
+
+def test_nothing_covers_anything_on_a_phone(site: Site, visit: Open) -> None:
+    address, place = site
+    page = visit(f"{address}{path_of(place)[1:]}", phone=True)
+    page.evaluate("document.querySelectorAll('#timeline details').forEach(e => { e.open = true })")
+    page.wait_for_load_state("networkidle")
+    assert page.locator("#timeline .badge").count() > 2
+    for one, other in ((".badge", ".when"), ("summary .argument", ".badge"), ("pre.code", "button[data-copy]")):
+        assert page.evaluate(OVERLAPS, [".row, .entry", one, other]) == [], (one, other)
+    # What stays at the top leaves the screen to the session.
+    page.evaluate("scrollTo({ top: 600, behavior: 'instant' })")
+    covered = page.evaluate(
+        "[...document.querySelectorAll('.top, .outline, .tools')].map(e => e.getBoundingClientRect())"
+        ".filter(box => box.top < 200 && box.bottom > 0).reduce((end, box) => Math.max(end, box.bottom), 0)"
+    )
+    assert covered < 0.15 * 844
+
+
+def test_boxes_are_whole_and_times_in_line(site: Site, visit: Open) -> None:
+    address, place = site
+    page = visit(f"{address}{path_of(place)[1:]}")
+    page.evaluate("document.querySelectorAll('#timeline details').forEach(e => { e.open = true })")
+    page.wait_for_load_state("networkidle")
+    for box in page.locator("#timeline .terminal").all():
+        assert box.evaluate("e => getComputedStyle([...e.querySelectorAll('pre')].at(-1)).borderBottomWidth") == "1px"
+    failed = page.locator("#e5")
+    bars = "e => [e, e.parentElement].filter(one => parseFloat(getComputedStyle(one).borderLeftWidth) > 1).length"
+    assert failed.evaluate(bars) == 1, "one bar says that it failed"
+    rights = page.locator("#timeline .row > .when").evaluate_all(
+        "times => times.filter(e => e.offsetWidth && !e.closest('.agent')).map(e => Math.round(e.getBoundingClientRect().right))"
+    )
+    middles = page.locator("#timeline .calls > .row > .call").evaluate_all(
+        "calls => calls.map(e => [e.querySelector('summary .name, summary .argument'), e.parentElement.querySelector('.when')]"
+        ".map(part => part.getBoundingClientRect()).map(box => (box.top + box.bottom) / 2))"
+    )
+    assert middles and all(abs(name - time) < 3 for name, time in middles), middles
+    assert len(rights) > 3 and max(rights) - min(rights) <= 1, rights
+    # Paper is white, whatever the screen is; what is for the mouse is not printed.
+    page.emulate_media(media="print", color_scheme="dark")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(251, 250, 248)"
+    expect(page.get_by_role("button", name="Pin")).to_be_hidden()
+    page.emulate_media(media="screen", color_scheme="light")
+
+
 def test_diffs_side_by_side_are_remembered(site: Site, visit: Open) -> None:
     address, place = site
     page = visit(f"{address}{path_of(place)[1:]}")

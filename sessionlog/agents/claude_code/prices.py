@@ -6,6 +6,7 @@ inference in one region. The cost of an answer is computed when it is imported, 
 
 import os
 import re
+from functools import lru_cache
 from zlib import crc32
 
 from sessionlog.errors import SessionlogError
@@ -46,6 +47,7 @@ def load(home: str) -> "dict[str, Any]":
     return table
 
 
+@lru_cache(256)  # an import asks for the same few names thousands of times
 def name_in_table(model: str) -> str:
     """The name of a model without what clouds, snapshots and options add to it."""
     model = _BEFORE.sub("", model)
@@ -64,20 +66,24 @@ def of_answer(
 ) -> float | None:
     """What an answer cost, with tokens in the order of KINDS; None if one of its prices is not known."""
     prompt = tokens[0] + sum(tokens[2:])
-    held = [
-        price
-        for price in _listed(table["models"].get(name_in_table(model)))
-        if (not price.get("from") or (at or "~") >= price["from"]) and prompt > price.get("above", -1)
-    ]
-    if not held:
+    held = None
+    for price in _listed(table["models"].get(name_in_table(model))):
+        if (not price.get("from") or (at or "~") >= price["from"]) and prompt > price.get("above", -1):
+            held = price  # the last one counts
+    if held is None:
         return None
-    price = held[-1]
-    factor = price.get("fast") if speed == "fast" else 1
-    if factor is None or any(count and price[kind] is None for kind, count in zip(KINDS, tokens, strict=True)):
+    factor = held.get("fast") if speed == "fast" else 1
+    if factor is None:
         return None
-    factor *= table.get("regions", {}).get(region, 1)
-    cost: float = factor * sum(count * (price[kind] or 0) for kind, count in zip(KINDS, tokens, strict=True))
-    return round(cost / 1e6, 9)
+    cost = 0.0
+    for kind, count in zip(KINDS, tokens, strict=True):
+        if count:
+            if held[kind] is None:
+                return None
+            cost += count * held[kind]
+    if region:
+        factor *= table.get("regions", {}).get(region, 1)
+    return round(factor * cost / 1e6, 9)
 
 
 def register(connection: "sqlite3.Connection", home: str) -> None:

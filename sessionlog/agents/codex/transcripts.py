@@ -3,7 +3,7 @@
 import os
 
 from sessionlog.agents.claude_code.transcript_files import MAIN, SUBAGENT, Source
-from sessionlog.agents.entries import TranslatedReader, dig, first_line, listed, text, usage
+from sessionlog.agents.entries import TranslatedReader, dig, first_line, listed, path_parts, text, usage
 from sessionlog.agents.translate import number_after
 from sessionlog.archive.place import user_home
 from sessionlog.fastlib import getenv, parse_json
@@ -26,7 +26,7 @@ def base() -> str:
 
 def classify(path: str) -> Source | None:
     """A transcript, or that of a sub-agent, which belongs to the session of its parent."""
-    parts = path.replace("\\", "/").split("/")
+    parts = path_parts(path)
     stem, ending = os.path.splitext(parts[-1])
     if ending != ".jsonl" or not stem.startswith("rollout-") or len(stem) < 44:
         return None

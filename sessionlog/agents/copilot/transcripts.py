@@ -1,7 +1,7 @@
 """Transcripts of GitHub Copilot CLI: `session-state/<id>/events.jsonl`, with those of its sub-agents in it."""
 
 from sessionlog.agents.claude_code.transcript_files import MAIN, Source
-from sessionlog.agents.entries import TranslatedReader, dig, first_line, text, usage
+from sessionlog.agents.entries import TranslatedReader, dig, first_line, path_parts, text, usage
 from sessionlog.archive.place import user_home
 from sessionlog.fastlib import getenv
 
@@ -20,7 +20,7 @@ def base() -> str:
 
 def classify(path: str) -> Source | None:
     """A transcript: the folder has the id of the session."""
-    parts = path.replace("\\", "/").split("/")
+    parts = path_parts(path)
     if parts[-1] != "events.jsonl" or len(parts) < 4 or parts[-3] != "session-state":
         return None
     return Source(path, MAIN, "/".join(parts[:-1]), parts[-2], None, CLIENT, "/".join(parts[-2:]))

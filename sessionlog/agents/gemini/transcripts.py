@@ -3,7 +3,7 @@
 import os
 
 from sessionlog.agents.claude_code.transcript_files import MAIN, SUBAGENT, Source
-from sessionlog.agents.entries import TranslatedReader, dig, first_line, listed, text, usage
+from sessionlog.agents.entries import TranslatedReader, dig, first_line, listed, path_parts, text, usage
 from sessionlog.archive.place import user_home
 from sessionlog.fastlib import parse_json
 from sessionlog.system.files import read_regular
@@ -23,7 +23,7 @@ def base() -> str:
 
 def classify(path: str) -> Source | None:
     """A transcript, or that of a sub-agent, in a folder with the name of its session."""
-    parts = path.replace("\\", "/").split("/")
+    parts = path_parts(path)
     stem, ending = os.path.splitext(parts[-1])
     if ending != ".jsonl" or len(parts) < 4:
         return None

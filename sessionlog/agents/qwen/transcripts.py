@@ -3,7 +3,7 @@
 import os
 
 from sessionlog.agents.claude_code.transcript_files import MAIN, SUBAGENT, Source, peek
-from sessionlog.agents.entries import TranslatedReader, dig, listed, text, usage
+from sessionlog.agents.entries import TranslatedReader, dig, listed, path_parts, text, usage
 from sessionlog.archive.place import user_home
 
 TYPE_CHECKING = False
@@ -21,7 +21,7 @@ def base() -> str:
 
 def classify(path: str) -> Source | None:
     """A transcript, or that of a sub-agent, in a folder with the name of its session."""
-    parts = path.replace("\\", "/").split("/")
+    parts = path_parts(path)
     stem, ending = os.path.splitext(parts[-1])
     if ending != ".jsonl" or len(parts) < 5:
         return None

@@ -216,11 +216,11 @@ def _slide(old: Sequence[str], new: Sequence[str], olds: list[Tokens], news: lis
 
 def _slide_side(lines: Sequence[str], keys: list[Tokens], found: list[int]) -> None:
     at = 0
-    while at < len(found):
-        if found[at] != NEW:
-            at += 1
-            continue
-        start = at
+    while True:
+        try:
+            start = at = found.index(NEW, at)
+        except ValueError:
+            return
         while at < len(found) and found[at] == NEW:
             at += 1
         first, end = start, at
@@ -264,6 +264,8 @@ def _reflowed(olds: list[Tokens], news: list[Tokens], i1: int, i2: int, j1: int,
     j = j1
     while j < j2 and i1 < i2:
         for i in range(i1, i2):
+            if olds[i][:1] != news[j][:1]:
+                continue
             ends = _same_words(olds, news, i, i2, j, j2)
             if ends:
                 i_end, j_end = ends

@@ -10,7 +10,7 @@ import sqlite3
 from typing import Any
 
 from sessionlog.archive import one_client
-from sessionlog.archive.lookup import LONE_END
+from sessionlog.archive.read import LONE_END
 
 # All offsets of time zones are multiples of a quarter of an hour: sums over these are right on everybody's clock.
 QUARTER = 900

@@ -1,4 +1,4 @@
-"""What a check of the doctor says."""
+"""The result of a check of the doctor."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Level: TypeAlias = Literal["ok", "note", "problem"]
 
 
 class Result(NamedTuple):
-    """What was looked at, how it is, in one line, and what to do about it."""
+    """What was checked, its state in one line, and what to do about it."""
 
     name: str
     level: Level

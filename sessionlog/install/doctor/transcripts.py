@@ -1,4 +1,4 @@
-"""The doctor's look at the transcripts that Claude Code keeps, and deletes."""
+"""Doctor checks: the transcripts that Claude Code keeps, and when it deletes them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tells whether a text is a JavaScript regular expression, which is what the client makes of a matcher."""
+"""Checks whether a text is a JavaScript regular expression, as the client reads a matcher."""
 
 from __future__ import annotations
 

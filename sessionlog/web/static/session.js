@@ -1,6 +1,6 @@
 // The page of a session: more of it as one scrolls, what is new while one watches, and keys to go through it.
 import { ask, parsed, session, timeline, withFilters } from "./session/server.js";
-import { blocks, begin, fill, hold, isAtEnd, recount } from "./session/timeline.js";
+import { blocks, begin, fill, hold, isAtEnd, more, recount } from "./session/timeline.js";
 import { turn, unfold } from "./session/folds.js";
 import { showDiffs, switchDiffs } from "./session/split.js";
 import { following, here, hereName, look } from "./session/place.js";
@@ -212,8 +212,8 @@ function beyond(selector, direction) {
 
 async function step(direction) {
   let next = beyond("[data-item]", direction);
-  if (!next) {
-    await fill();
+  for (let tries = 0; !next && tries < 3; tries += 1) {
+    await more();
     next = beyond("[data-item]", direction);
   }
   if (!next) return;
@@ -268,7 +268,11 @@ Object.assign(keys, {
   "]": () => document.getElementById("later")?.click(),
 });
 
-if (innerWidth < 1020) document.querySelector(".drawer").open = false;
+// Beside the timeline the outline is open; above it, folded.
+const isWide = matchMedia("(min-width: 1020px)");
+const foldOutline = () => { document.querySelector(".drawer").open = isWide.matches; };
+isWide.addEventListener("change", foldOutline);
+foldOutline();
 showDiffs();
 await arrive();
 // The browser goes to the name in the address once more when all is loaded, and takes the focus away.

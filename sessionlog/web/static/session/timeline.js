@@ -8,8 +8,11 @@ const MOST_NODES = 2400;
 // Pixels above and below the screen that are filled, and beyond which blocks may be dropped.
 const FILLED = 900;
 const KEPT_FROM = 1100;
-// Blocks that are kept as text on either side.
+// Blocks that are kept as text on either side, and how few of them are left when the server is asked for more.
 const WAITING = 80;
+const AHEAD = 12;
+// Milliseconds of filling after which keys and the screen have their turn.
+const SLICE = 8;
 
 const sides = {
   prev: { waiting: [], coming: null },
@@ -98,7 +101,6 @@ async function following(rel) {
     side.waiting = answer.blocks;
     if (answer.more) link.href = answer.more;
     else link.remove();
-    if (answer.more) coming(rel, link);
   }
   const html = rel === "next" ? side.waiting.shift() : side.waiting.pop();
   return html === undefined ? null : made(html);
@@ -152,6 +154,12 @@ function insert(rel, block) {
 
 let filling = null;
 let again = false;
+let inserted = Promise.withResolvers();
+
+// Until something has come, on whichever side, or there is nothing to come.
+export function more() {
+  return Promise.race([fill(), inserted.promise]);
+}
 
 // Bring what belongs on the screen and around it; drop what is far away.
 export function fill() {
@@ -171,6 +179,7 @@ export function fill() {
 
 async function fillNow() {
   let changed = false;
+  let begun = performance.now();
   for (const rel of ["next", "prev"]) {
     while (isWaiting(rel) && isNeeded(rel)) {
       const block = await following(rel);
@@ -178,9 +187,20 @@ async function fillNow() {
       insert(rel, block);
       changed = true;
       drop();
+      inserted.resolve();
+      inserted = Promise.withResolvers();
+      if (performance.now() - begun > SLICE) {
+        await new Promise((resolve) => setTimeout(resolve));
+        begun = performance.now();
+      }
     }
   }
   drop();
+  // No step waits for the server: what comes next is asked for while there are still some.
+  for (const rel of ["next", "prev"]) {
+    const link = edge(rel);
+    if (link && sides[rel].waiting.length < AHEAD) coming(rel, link);
+  }
   if (changed) for (const listener of listeners) listener();
 }
 
