@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sessionlog.archive import append, event, migrate
+from sessionlog.archive import append, event, migrate, read
 from sessionlog.archive import place as projects
 from tests.conftest import Hook, rows
 from tests.record.test_hook import prompt, tool
@@ -39,7 +39,8 @@ def test_twenty_hooks_at_once_on_an_older_database(hook: Hook, place: projects.P
     connection.close()
     with ThreadPoolExecutor(20) as pool:
         done = list(pool.map(lambda number: hook(tool(number)), range(20)))
-    assert [result.stderr for result in done if result.stderr] == []
+    assert all(b".db.spool" in result.stderr for result in done if result.stderr), "on a busy machine one may wait"
+    read.bring_up_to_date(place)
     assert len(rows(place)) == 20
     assert rows(place, "PRAGMA user_version") == [{"user_version": append.SCHEMA_VERSION}]
 

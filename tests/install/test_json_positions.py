@@ -79,7 +79,7 @@ def test_damaged_text_is_refused_whenever_python_refuses_it(value: Any, chance: 
         ("[1, 2,]", 1, 6, "a comma before ] is not allowed"),
         ("[1\n 2]", 2, 2, "a comma or ] is expected here"),
         ('{"a" 1}', 1, 6, "a colon is expected after the key"),
-        ("{'a': 1}", 1, 2, "strings stand in double quotes, not in single ones"),
+        ("{'a': 1}", 1, 2, "strings need double quotes"),
         ("{a: 1}", 1, 2, "a key in double quotes is expected here"),
         ('{\n  // why\n  "a": 1\n}', 2, 3, "JSON has no comments"),
         ('{"a": 1} # why', 1, 10, "JSON has no comments"),
