@@ -36,14 +36,27 @@ class Place:
 
 
 def home_folder() -> str:
-    """The folder of all archives: outside every project, so that `git clean` cannot reach it."""
-    if folder := getenv("SESSIONLOG_HOME"):
+    """The folder of all archives: outside every project, so that `git clean` cannot reach it.
+
+    A relative path would lead into any checkout, to its config.json. It is ignored, as the XDG specification says.
+    """
+    if (folder := getenv("SESSIONLOG_HOME")) and _is_absolute(folder):
         return folder
-    if folder := getenv("XDG_DATA_HOME"):
+    if (folder := getenv("XDG_DATA_HOME")) and _is_absolute(folder):
         return f"{folder}/sessionlog"
     if folder := getenv("LOCALAPPDATA"):
         return f"{folder}/sessionlog"
     return f"{user_home()}/.local/share/sessionlog"
+
+
+def relative_variables() -> "list[tuple[str, str]]":
+    """The variables that name a folder of archives by a relative path, and are ignored."""
+    values = [(name, getenv(name)) for name in ("SESSIONLOG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")]
+    return [(name, value) for name, value in values if value and not _is_absolute(value)]
+
+
+def _is_absolute(path: str) -> bool:
+    return path.startswith("/") or (not hasattr(os, "getuid") and (path[1:2] == ":" or path.startswith("\\\\")))
 
 
 def user_home() -> str:
@@ -152,7 +165,8 @@ def is_path(value: object) -> "TypeGuard[str]":
 
 def fallback_folders() -> list[str]:
     """Folders of ours outside the archive, for when its disk is full or read-only."""
-    state = getenv("XDG_STATE_HOME") or f"{user_home()}/.local/state"
+    state = getenv("XDG_STATE_HOME")
+    state = state if state and _is_absolute(state) else f"{user_home()}/.local/state"
     temporary = getenv("TMPDIR") or getenv("TEMP") or "/tmp"  # noqa: S108 (a private folder inside it)
     owner = os.getuid() if hasattr(os, "getuid") else getenv("USERNAME")
     return [f"{state}/sessionlog", f"{temporary}/sessionlog-{owner}"]

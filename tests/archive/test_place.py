@@ -12,6 +12,7 @@ import pytest
 from sessionlog.archive import place as projects
 from sessionlog.archive import read, spool, whose
 from sessionlog.errors import SessionlogError
+from sessionlog.install.doctor import archives
 from tests.conftest import Hook, rows
 from tests.helpers.archives import event, store
 from tests.record.test_hook import prompt
@@ -117,12 +118,38 @@ def test_a_working_directory_that_is_too_long_for_a_path_takes_no_time(
         ({"XDG_DATA_HOME": "/x"}, "/x/sessionlog"),
         ({"HOME": "/h"}, "/h/.local/share/sessionlog"),
         ({"SESSIONLOG_HOME": "/s", "XDG_DATA_HOME": "/x"}, "/s"),
+        ({"SESSIONLOG_HOME": "s", "XDG_DATA_HOME": "/x"}, "/x/sessionlog"),
+        ({"SESSIONLOG_HOME": "./s", "XDG_DATA_HOME": "x", "HOME": "/h"}, "/h/.local/share/sessionlog"),
+        ({"SESSIONLOG_HOME": "C:/s", "HOME": "/h"}, "/h/.local/share/sessionlog"),
     ],
 )
 def test_where_archives_live(monkeypatch: pytest.MonkeyPatch, env: dict[str, str], expected: str) -> None:
     for name, value in env.items():
         monkeypatch.setenv(name, value)
     assert projects.home_folder() == expected
+
+
+def test_a_relative_folder_is_not_followed_into_a_checkout(
+    hook: Hook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkout = tmp_path / "checkout"
+    (checkout / "trap").mkdir(parents=True)
+    (checkout / "trap" / "config.json").write_text('{"redact": {"enabled": false}}')
+    secret = "Zx9" + "kQw7Lp"
+    for name in ("SESSIONLOG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"):
+        monkeypatch.setenv(name, "trap")
+    monkeypatch.setenv("HOME", str(tmp_path / "me"))
+    monkeypatch.chdir(checkout)
+    assert hook({**prompt(f"DB_PASSWORD={secret}"), "cwd": str(checkout)}).returncode == 0
+    assert [path.name for path in (checkout / "trap").iterdir()] == ["config.json"]
+    (archive,) = read.all_places()
+    assert archive.db.startswith(f"{tmp_path}/me/")
+    assert secret not in str([dict(row) for row in rows(archive)])
+    said = [result.text for result in archives.place_and_size() if result.level == "problem"]
+    assert said == [
+        f"{name}=trap is a relative path and is ignored"
+        for name in ("SESSIONLOG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
+    ]
 
 
 def test_without_home_the_password_database_knows(monkeypatch: pytest.MonkeyPatch) -> None:

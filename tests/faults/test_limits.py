@@ -29,6 +29,13 @@ from tests.record.test_hook import prompt
 SESSIONLOG = Path(sys.executable).parent / "sessionlog"
 MEASURE = ROOT / "tests" / "helpers" / "measure.py"
 MEGABYTES, SECONDS = 1000, 5.0
+# What takes FIXED_SECONDS of a processor where SECONDS is the limit. A slower or busier machine gets more.
+FIXED_WORK = """
+text = b'some words, or 32 ' * 400_000
+for _ in range(12): text.translate(None, b'aeiou').count(b'w')
+for number in range(1_500_000): number % 7
+"""
+FIXED_SECONDS = 0.3
 
 
 class Done(NamedTuple):
@@ -51,10 +58,19 @@ def measured(*command: str | Path, stdin: Path | None = None, **environment: str
     return Done(code, done.stdout, done.stderr, seconds, megabytes)
 
 
+def slowness() -> float:
+    """How many times as long as it should a fixed piece of work takes here and now."""
+    return measured(sys.executable, "-I", "-c", FIXED_WORK).seconds / FIXED_SECONDS
+
+
+def is_in_time(seconds: float, limit: float) -> bool:
+    return seconds < limit or seconds < limit * slowness()
+
+
 def bounded(*command: str | Path, stdin: Path | None = None, **environment: str) -> Done:
     """Run a command that must stay within the limits, and must not fail in a way that nobody thought of."""
     done = measured(*command, stdin=stdin, **environment)
-    assert done.seconds < SECONDS, done
+    assert is_in_time(done.seconds, SECONDS), done
     assert done.megabytes < MEGABYTES, done
     assert b"Traceback" not in done.stderr, done.stderr
     return done
@@ -76,24 +92,24 @@ def event_of(size: int, file: Path, end: str = "") -> Path:
 
 def test_an_event_that_is_too_long_is_kept_as_it_is(tmp_path: Path, place: projects.Place) -> None:
     secret = "ghp_" + "a1B2c3" * 6
-    given = event_of(80 << 20, tmp_path / "given", f" {secret} at its end")
+    given = event_of(34 << 20, tmp_path / "given", f" {secret} at its end")
     done = bounded(*PYTHON, HANDLERS / "user_prompt_submit.py", stdin=given)
     assert done.code == 1 and done.stdout == b""
     assert b"too long" in done.stderr
     (kept,) = spool.rejected_files(place.home)
     assert kept.encode() in done.stderr
     with open(kept, "rb") as after, open(given, "rb") as before:
-        assert all(after.read(1 << 20) == before.read(1 << 20) for _ in range(70))
+        assert all(after.read(1 << 20) == before.read(1 << 20) for _ in range(30))
         data = after.read()
     assert secret.encode() not in data and b"[redacted:github-token:" in data
     cleaned = bounded(SESSIONLOG, "redact", "--all", "--yes", "--value", "at its end")
     assert cleaned.code == 0, cleaned.stderr
     assert b"at its end" not in Path(kept).read_bytes()[-1000:]
-    assert os.path.getsize(kept) > 79 << 20
+    assert os.path.getsize(kept) > 33 << 20
 
 
 def test_an_event_that_can_deny_something_never_fails_however_long(tmp_path: Path) -> None:
-    given = event_of(40 << 20, tmp_path / "given")
+    given = event_of(34 << 20, tmp_path / "given")
     done = bounded(*PYTHON, HANDLERS / "any_event.py", "PreToolUse", stdin=given)
     assert (done.code, done.stdout, done.stderr) == (0, b"", b"")
 
@@ -302,7 +318,7 @@ def test_code_is_coloured_in_time_or_not_at_all(language: str) -> None:
     for text in ("\n" * 19_500, "a\n" * 9_500, " \n" * 9_500):
         started = time.thread_time()
         assert len(highlight.lines(text, highlight.for_language(language))) == text.count("\n") + 1
-        assert time.thread_time() - started < 0.5
+        assert is_in_time(time.thread_time() - started, 0.5)
 
 
 HOSTILE = ["", "(", '"', "'", "0", "=", "/*", "\\"]
@@ -316,7 +332,7 @@ def test_the_languages_that_are_coloured_are_quick(language: str) -> None:
         text = (((unit * 2000)[:1900] + "\n") * 19_500)[:19_500]
         started = time.thread_time()
         highlight.lines(text, lexer)
-        assert time.thread_time() - started < 1.5, unit
+        assert is_in_time(time.thread_time() - started, 1.5), unit
 
 
 # --- The configuration ----------------------------------------------------------------------------------------------------

@@ -37,6 +37,9 @@ RECOVER = "Save what can be read (sqlite3 FILE .recover | sqlite3 recovered.db),
 
 def place_and_size() -> Iterator[Result]:
     """Where the archives are, and how big."""
+    for name, value in projects.relative_variables():
+        text = f"{name}={one_line(value, 60)} is a relative path and is ignored"
+        yield Result("archive", "problem", text, "Set it to an absolute path, or unset it.")
     sizes = [_size(place.db) for place in read.all_places()]
     where = short(os.environ.get("SESSIONLOG_DB") or projects.home_folder())
     folder = os.path.dirname(os.environ.get("SESSIONLOG_DB") or "") or projects.home_folder()
