@@ -11,8 +11,8 @@ from bench.processes import tree_memory
 from bench.report import milliseconds
 
 SWITCHES = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]
-# The limits: nodes of the document at any time, seconds for a step of 99 in 100.
-NODES, STEP = 5_000, 0.05
+# The limits: nodes of the document at any time, seconds for a step of 99 in 100, bytes of the tab in the end.
+NODES, STEP, MEMORY = 5_000, 0.05, 250_000_000
 # A key that is held down repeats so often (a second).
 REPEAT = 30
 
@@ -61,7 +61,8 @@ class Tab(NamedTuple):
     @property
     def keeps_limits(self) -> bool:
         late = max(report.percentile(walk.times, 0.99) for walk in (self.there, self.back))
-        return late <= STEP and max(self.there.nodes, self.back.nodes) <= NODES
+        nodes = max(self.there.nodes, self.back.nodes)
+        return late <= STEP and nodes <= NODES and self.memory_after <= MEMORY
 
 
 def measure(address: str, steps: int) -> Tab | None:
@@ -103,7 +104,8 @@ def as_text(tab: Tab | None, entries: int) -> str:
     lines.append(report.table(["key", "steps", "p50", "p99", "worst", "most nodes"], rows))
     verdict = "Both keep" if tab.keeps_limits else "MISSED:"
     lines.append(
-        f"{verdict} the limits of {milliseconds(STEP)} for a step (p99) and {NODES:,} nodes. Memory of the tab: "
+        f"{verdict} the limits of {milliseconds(STEP)} for a step (p99), {NODES:,} nodes and {MEMORY / 1e6:.0f} MB. "
+        f"Memory of the tab: "
         f"{tab.memory_before / 1e6:.0f} MB at first, {tab.memory_after / 1e6:.0f} MB in the end, of which scripts have "
         f"{tab.script_memory / 1e6:.1f} MB."
     )

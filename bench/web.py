@@ -2,6 +2,7 @@
 
 python -m bench.web                        # 1,000,000 events, 5,000 sessions and one of 20,000 events; 10 minutes
 python -m bench.web --events 100000 --no-report
+python -m bench.web --events 4000 --only-tab   # the long session in a browser alone
 """
 
 import argparse
@@ -153,6 +154,10 @@ def _told(written: Written) -> str:
     )
 
 
+def _address(server: Server, found: Archive) -> str:
+    return server.address(f"/-/session/{found.place.name}/{LONG}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--events", type=int, default=1_000_000, help="in sessions of 200")
@@ -161,11 +166,16 @@ def main() -> None:
     parser.add_argument("--patience", type=float, default=30, help="seconds for one page")
     parser.add_argument("--steps", type=int, default=LONG_EVENTS, help="through the long session in a browser")
     parser.add_argument("--folder", type=Path, help="where the archive is made, and found again")
+    parser.add_argument("--only-tab", action="store_true", help="the long session in a browser alone; print only")
     parser.add_argument("--no-report", action="store_true", help="print only; docs/ stays as it is")
     options = parser.parse_args()
     folder = options.folder or archives.temporary(f"web-{options.events}")
     found = archives.archive_of(folder, options.events)
     archives.add_session(found, LONG, LONG_EVENTS)
+    if options.only_tab:
+        with browsing(found.env, folder) as server:
+            print(tab.told(tab.measure(_address(server, found), options.steps), LONG_EVENTS))
+        return
     asked = pages(found)
     rows = []
     failed = 0
@@ -178,7 +188,7 @@ def main() -> None:
             quiet.append(load(server, page, options.loads, options.patience))
             report.progress(f"{page.name}: {quiet[-1].status}, {milliseconds(quiet[-1].middle)}")
         report.progress(f"a browser goes through the session of {LONG_EVENTS:,} events")
-        in_tab = tab.measure(server.address(f"/-/session/{found.place.name}/{LONG}"), options.steps)
+        in_tab = tab.measure(_address(server, found), options.steps)
         ours, theirs = context.Pipe()
         writer = context.Process(target=write_until_told, args=(found.place, RATE, theirs))
         writer.start()

@@ -201,6 +201,8 @@ def _judge(data: bytes, at: int) -> "Found | None":
     if name.is_other:
         return None
     hit = _value(data, start, end, ident, name)
+    if hit and data[hit[0] : hit[1]].rstrip(DIGITS) == ident.rpartition(".")[2].encode():  # exports.Auth = Auth2
+        return None
     return (*hit, name.kind, f"{RULE}, {ident}") if hit else None
 
 
@@ -579,7 +581,7 @@ def _credential(data: bytes, end: int, scheme: bytes) -> "Found | None":
     if len(value) > _ENOUGH - 64:
         value = _until_blank(data, begin, _HEADER, _LONGEST)
     end = begin + len(value)
-    if data[end : end + 1] in AFTER_CODE and len(data) > end:
+    if (data[end : end + 1] in AFTER_CODE and len(data) > end) or data[begin - 2 : begin] == b"${":
         return None
     if value.startswith(b"redacted:") and data[end : end + 1] == b"]":
         return None

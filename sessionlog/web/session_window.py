@@ -81,7 +81,6 @@ class Counts(NamedTuple):
     failures: int
     denied: int
     agents: int
-    compactions: int
 
 
 class View:
@@ -119,7 +118,6 @@ class View:
             failures=sum(item.outcome == "failed" for item in items),
             denied=sum(item.kind == "tool" and item.outcome == "denied" for item in items),
             agents=len(self.outline.agents),
-            compactions=sum(item.kind == "compaction" for item in items),
         )
 
     def is_trouble(self, item: Item) -> bool:

@@ -416,6 +416,7 @@ ORDINARY_VALUES = [
     '"ARN": "arn:aws:secretsmanager:us-west-2:123456789012:secret:MyTestDatabaseSecret-a1b2c3"',
     'def f(password: str, method: str = "pbkdf2:sha256:600000"): password.encode("utf-8")',
     'identified by `labels2`; token[1]; "output_token": "Jobs[-1].JobId"; tokens = []; key = get("a")',
+    "exports2.OAuth2Client = OAuth2Client2; authorization: `Basic ${base64EncodedCreds}`",
     "the password for this is not stored; passphrase: none of the above words; password SHA256withRSA",
 ]
 
