@@ -65,7 +65,7 @@ def test_on_a_full_disk_events_wait_elsewhere(fault: Fault, disk: Disk, on_disk:
             file.flush()
     fault.hooks(8, at_once=1)
     assert rows(on_disk)[: len(before)] == before
-    fault.is_told("waits in", "The next event brings them home")
+    fault.is_told("waits in", "The next event stores them")
     transcript(home, *(line("word " * 2000) for _ in range(50)))
     for words in (*READ, *WRITE):
         sessionlog(*words)
