@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator
@@ -43,7 +42,13 @@ class Attested(NamedTuple):
 
 def session_key(client: str, session_id: str) -> str:
     """How a note names a session."""
-    return f"s_{hashlib.sha256(f'{client}:{session_id}'.encode()).hexdigest()[:14]}"
+    return f"s_{_short_hash(f'{client}:{session_id}')}"
+
+
+def _short_hash(text: str) -> str:
+    import hashlib  # 5 ms, for those who write notes
+
+    return hashlib.sha256(text.encode()).hexdigest()[:14]
 
 
 def note(written: Iterable[Written], commit: str) -> str:
@@ -53,7 +58,7 @@ def note(written: Iterable[Written], commit: str) -> str:
     for one in written:
         key = session_key(one.client, one.session_id)
         # The same lines of the same commit are the same checkpoint, however often they are written down.
-        checkpoint = hashlib.sha256(f"{commit}:{key}:{one.path}".encode()).hexdigest()[:14]
+        checkpoint = _short_hash(f"{commit}:{key}:{one.path}")
         files.setdefault(one.path, []).append(f"  {key}::t_{checkpoint} {ranges(one.lines)}")
         sessions[key] = {"agent_id": {"tool": one.client, "id": one.session_id, "model": one.model}}
     head = [line for path, lines in files.items() for line in (_quoted(path), *lines)]
