@@ -6,8 +6,11 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable
+from itertools import islice
 
 import click
+
+AT_ONCE = 50  # lines that are written at once where nobody watches
 
 
 def wants_colour() -> bool | None:
@@ -64,10 +67,11 @@ def print_parts(parts: list[str], between: str = " · ") -> None:
 
 
 def page(lines: Iterable[str]) -> None:
-    """Through the pager on a terminal; else line by line, as they come."""
+    """Through the pager on a terminal; else as they come, some at a time: click flushes each time."""
     if not sys.stdout.isatty():
-        for line in lines:
-            click.echo(line)
+        rest = iter(lines)
+        while block := list(islice(rest, AT_ONCE)):
+            click.echo("\n".join(block))
         return
     # As git does: colours, and no pager for what fits the screen. With its hyphen, because click looks for "-…R…".
     os.environ.setdefault("LESS", "-FRX")
