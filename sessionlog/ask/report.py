@@ -40,13 +40,13 @@ class Report(NamedTuple):
     projects: list[ProjectReport]
 
 
-def gather(places: list[Place], since: str, until: str) -> Report:
-    """What these projects did between two moments, as the archive writes them."""
-    with stats.Counted((place for place in places if os.path.exists(place.db)), since) as counted:
+def gather(places: list[Place], since: str, until: str, client: str | None = None) -> Report:
+    """What these projects did between two moments, as the archive writes them; with a client, that agent alone."""
+    with stats.Counted((place for place in places if os.path.exists(place.db)), since, client) as counted:
         projects = []
         for place, connection in counted.connections:
             source = sessions.Source(place.name, connection)
-            wanted = sessions.Filters(since=since, until=until)
+            wanted = sessions.Filters(since=since, until=until, client=client or "")
             listed = sessions.page([source], wanted, sessions.Order("started", False), None, 10_000).rows
             if listed:
                 rows = [_session(connection, row) for row in listed]

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from sessionlog.archive import read
+from sessionlog.archive import one_client, read
 from sessionlog.archive.place import Place
 from sessionlog.errors import SessionlogError
 
@@ -30,8 +30,9 @@ class Seen(NamedTuple):
 class Tail:
     """Open archives, each with the last event that was returned."""
 
-    def __init__(self, find_places: Callable[[], list[Place]]) -> None:
+    def __init__(self, find_places: Callable[[], list[Place]], client: str | None = None) -> None:
         self._find_places = find_places
+        self._client = client
         self._watched: dict[str, _Watched] = {}
 
     def __enter__(self) -> Tail:
@@ -69,17 +70,17 @@ class Tail:
                 del self._watched[place.db]
             if place.db not in self._watched and os.path.exists(place.db):
                 try:
-                    self._watched[place.db] = _Watched(place, from_start)
+                    self._watched[place.db] = _Watched(place, from_start, self._client)
                 except SessionlogError:  # it is just being made
                     if not from_start:
                         raise
 
 
 class _Watched:
-    def __init__(self, place: Place, from_start: bool) -> None:
+    def __init__(self, place: Place, from_start: bool, client: str | None) -> None:
         self.project = place.project
         self.file = _identity(place.db)
-        self.connection = read.connect(place)
+        self.connection = one_client.connect(place, client)
         self._version = -1
         newest = self.connection.execute("SELECT max(id) AS id FROM events").fetchone()["id"]
         self._last_id = 0 if from_start else newest or 0

@@ -9,6 +9,7 @@ import click
 from sessionlog import times
 from sessionlog.ask import report
 from sessionlog.cli.common import When, nothing_found, places, project_options
+from sessionlog.cli.completion import client_option
 from sessionlog.cli.main import example
 from sessionlog.export import report as rendering
 from sessionlog.system import atomic
@@ -27,13 +28,20 @@ from sessionlog.system import atomic
     help="To read or to send.",
 )
 @click.option("-o", "--output", metavar="FILE", type=click.Path(dir_okay=False), help="Write to this file.")
+@client_option
 @project_options
 def command(
-    since: str, until: str | None, form: str, output: str | None, project: str | None, everywhere: bool
+    since: str,
+    until: str | None,
+    form: str,
+    output: str | None,
+    client: str | None,
+    project: str | None,
+    everywhere: bool,
 ) -> None:
     """Write what was asked, done, failed and spent: for a stand-up, a hand-over or an invoice."""
     asked = places(project, everywhere)
-    gathered = report.gather(asked, since, until or times.archive_text(datetime.now().astimezone()))
+    gathered = report.gather(asked, since, until or times.archive_text(datetime.now().astimezone()), client)
     if not gathered.projects:
         nothing_found(asked, "nothing was recorded in that time; try a longer --since", False)
         return

@@ -18,6 +18,7 @@ from sessionlog.cli.common import (
     print_json,
     project_options,
 )
+from sessionlog.cli.completion import client_option
 from sessionlog.cli.main import example
 from sessionlog.text import plain
 
@@ -26,13 +27,22 @@ from sessionlog.text import plain
 @click.command()
 @click.option("-f", "--follow", is_flag=True, help="Go on with new events as they come, until Ctrl+C.")
 @click.option("-n", "--lines", default=20, show_default=True, type=click.IntRange(0), help="How many to begin with.")
+@client_option
 @project_options
 @fail_if_none_option
 @json_option
-def command(follow: bool, lines: int, project: str | None, everywhere: bool, fail_if_none: bool, as_json: bool) -> None:
+def command(
+    follow: bool,
+    lines: int,
+    client: str | None,
+    project: str | None,
+    everywhere: bool,
+    fail_if_none: bool,
+    as_json: bool,
+) -> None:
     """Print the last events of this project, one line each."""
     found = places(project, everywhere)
-    with Tail(read.all_places if everywhere else lambda: found) as tail:
+    with Tail(read.all_places if everywhere else lambda: found, client) as tail:
         last = tail.last(lines)
         if not last and lines and not follow:
             nothing_found(found, "nothing is recorded", fail_if_none, as_json)

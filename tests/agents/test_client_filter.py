@@ -46,6 +46,9 @@ EVER = ("--since", "2020-01-01")
         ["export", "--format", "markdown"],
         ["show", "last"],
         ["show", "last", "--json"],
+        ["tail"],
+        ["tail", "--json"],
+        ["report", *EVER],
     ],
 )
 def test_every_command_knows_the_filter(two: projects.Place, arguments: list[str]) -> None:
