@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 
 from sessionlog.errors import SessionlogError
 from sessionlog.system import children
@@ -103,11 +104,18 @@ class Repository:
 
     def is_there(self) -> bool:
         """Whether git can read it."""
+        if self.head:
+            return True
         try:
             self.run("rev-parse", "--git-dir")
         except GitError:
             return False
         return True
+
+    @cached_property
+    def head(self) -> str | None:
+        """The commit that is checked out; None if there is none yet."""
+        return self.commit("HEAD")
 
     def commit(self, revision: str) -> str | None:
         """The full name of a commit; None if there is no such one."""

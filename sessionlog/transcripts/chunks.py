@@ -5,13 +5,12 @@ Nothing here knows the database, so that other processes can do it.
 
 import os
 import zlib
-from hashlib import blake2b
 
 from sessionlog.agents import transcripts
 from sessionlog.agents.claude_code import transcript_files
 from sessionlog.agents.claude_code.transcript_lines import Reader
 from sessionlog.errors import SessionlogError
-from sessionlog.fastlib import encode_json, parse_json
+from sessionlog.fastlib import blake2b, encode_json, parse_json
 from sessionlog.redact.rules import Rules
 from sessionlog.system.files import open_regular
 from sessionlog.transcripts import pruned

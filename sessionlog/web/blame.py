@@ -133,7 +133,7 @@ def _is_known(connection: sqlite3.Connection, meant: target.Target, file: str) -
         return True
     if meant.repository is None:
         return False
-    commit = meant.commit.id if meant.commit else meant.repository.commit("HEAD")
+    commit = meant.commit.id if meant.commit else meant.repository.head
     return commit is not None and meant.repository.blob(commit, meant.path) is not None
 
 

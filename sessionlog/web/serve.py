@@ -24,6 +24,7 @@ from sessionlog.web import archives, datasette_pages, guard, limits, metadata
 from sessionlog.web import token as tokens
 
 PORT = 8417
+PATIENCE = 3  # seconds for answers that are on their way when the server ends: a sleeping tab may never take one
 # Audits look at everything there is; Datasette's own second is too short for a million events.
 SETTINGS = {
     "sql_time_limit_ms": 10_000,
@@ -91,7 +92,13 @@ def serve(
             if opened:
                 threading.Thread(target=webbrowser.open, args=(opened_address,), daemon=True).start()
 
-    config = uvicorn.Config(app.app(), log_level="warning", access_log=False, server_header=False)
+    config = uvicorn.Config(
+        app.app(),
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=PATIENCE,
+    )
     with listening:
         Server(config).run([listening])
 

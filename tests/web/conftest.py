@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -97,11 +98,15 @@ def serving(servers: Servers, folder: Path) -> Iterator[Serve]:
     for pid, output in running:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGTERM)
-        ended, _, _ = select.select([output], [], [], 20)
+        ended, _, _ = select.select([output], [], [], 60)  # a busy machine
+        stacks = ""
         if not ended:
+            os.kill(pid, signal.SIGUSR1)  # forking.py: write down where each thread is
+            time.sleep(1)
+            stacks = Path(f"{output.name}.stacks").read_text()
             os.kill(pid, signal.SIGKILL)
         with output:
-            assert ended and output.read() == "", "the server does not end"
+            assert ended and output.read() == "", f"the server does not end: {stacks}"
 
 
 @pytest.fixture

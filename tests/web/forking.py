@@ -6,6 +6,7 @@ environment, the folder, the arguments and where it prints, as for any command.
 
 from __future__ import annotations
 
+import faulthandler
 import functools
 import importlib
 import json
@@ -36,6 +37,7 @@ def serve(arguments: list[str], environment: dict[str, str], folder: str, output
     os.chdir(folder)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(os.open(output, os.O_WRONLY), 1)
+    faulthandler.register(signal.SIGUSR1, open(f"{output}.stacks", "w"))  # noqa: SIM115 (open as long as the server)
     sys.argv = ["sessionlog", *arguments]
     main()
 

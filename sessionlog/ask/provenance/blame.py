@@ -105,7 +105,7 @@ def _known(target: Target, lines: list[str], keys: Keys) -> Known:
     """What git knows of each line. It is asked about commits only: the working copy is compared with them here."""
     nothing = Known(target.path, [None] * len(lines), [])
     repository = target.repository
-    head = target.commit.id if target.commit else repository.commit("HEAD") if repository else None
+    head = target.commit.id if target.commit else repository.head if repository else None
     if repository is None or head is None:
         return nothing
     try:

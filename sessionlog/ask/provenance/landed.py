@@ -33,7 +33,7 @@ def find(target: Target, changes: list[Change]) -> list[Landed | None]:
     """For each change of a file the first commit with most of its lines; None where nobody can tell."""
     nothing: list[Landed | None] = [None] * len(changes)
     repository = target.repository
-    head = repository.commit("HEAD") if repository else None
+    head = repository.head if repository else None
     if repository is None or head is None or not changes:
         return nothing
     first = min(change.at for change in changes)
