@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import importlib
 import os
 import sys
@@ -15,9 +14,6 @@ from sessionlog import __version__
 from sessionlog.cli import terminal
 from sessionlog.errors import SessionlogError
 from sessionlog.text.plain import did_you_mean, safe
-
-# New objects before Python looks for cycles: with its 700, that takes a tenth of `blame`.
-GARBAGE = 20_000
 
 # Command name -> (module, one line for the list of commands). Kept here so that `sessionlog --help` and shell
 # completion import none of them.
@@ -132,7 +128,6 @@ INTERRUPTED = 130
 def main() -> None:
     """Run the command line; the one place where errors become messages and exit codes."""
     terminal.accept_every_character()
-    gc.set_threshold(GARBAGE)
     try:
         code = cli.main(prog_name="sessionlog", standalone_mode=False)
     except click.exceptions.Abort:  # Ctrl+C
