@@ -61,12 +61,7 @@ def registered(values: Mapping[str, Any], whose: Whose = is_ours) -> dict[str, l
 
 def add(text: str | None, groups: Mapping[str, list[Group]]) -> tuple[str, Empty]:
     """The text with these groups at the end of each event's list, and what was empty before."""
-    empty: Empty = {}
-    if text is None or not text.strip(WHITESPACE):
-        empty[""], text = text, "{}\n"
-    root = parse(text)
-    if not root.children:
-        empty.setdefault("", text)
+    text, root, empty = _begun(text)
     style = _style(text, root)
     missing = dict(groups)
     hooks = root.get("hooks")
@@ -102,14 +97,20 @@ def members(text: str | None, name: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def with_member(text: str | None, name: str, key: str, value: Any) -> tuple[str, Empty]:
-    """The text with a member more in an object at its top, and what was empty before."""
+def _begun(text: str | None) -> tuple[str, Node, Empty]:
+    """The text, with an object if it had nothing, the parsed object, and what was empty before."""
     empty: Empty = {}
     if text is None or not text.strip(WHITESPACE):
         empty[""], text = text, "{}\n"
     root = parse(text)
     if not root.children:
         empty.setdefault("", text)
+    return text, root, empty
+
+
+def with_member(text: str | None, name: str, key: str, value: Any) -> tuple[str, Empty]:
+    """The text with a member more in an object at its top, and what was empty before."""
+    text, root, empty = _begun(text)
     style = _style(text, root)
     there = root.get(name)
     if there is None:
