@@ -311,7 +311,7 @@ def verify(
                 if choice and choice.service == name:
                     differing = shipping.differences(server, place, choice, platform.node())
                     findings += len(differing)
-                    _report(f"this machine, {place.project}", differing, shipping.count(place))
+                    _report(f"this machine, {place.project}", differing, shipping.count(place)[0])
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     if findings:

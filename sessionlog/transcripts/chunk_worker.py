@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sessionlog.system import children
+from sessionlog.system import workers
 from sessionlog.transcripts import chunks
 from sessionlog.transcripts.chunks import Digest, Span
 
 
 def main() -> None:
-    children.serve(_reader)
+    workers.serve(_reader)
 
 
 def _reader(home: str, raw: bool) -> Callable[[Span], Digest]:
