@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import itertools
-import json
 import sqlite3
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sessionlog.agents.claude_code.tools import CALL_EVENTS
 from sessionlog.fastlib import parse_json
-from sessionlog.session import merge, pictures
+from sessionlog.session import merge
 from sessionlog.session.call import Call, call_of_events, text_of
 from sessionlog.session.outline import Item
 from sessionlog.text.plain import duration
 from sessionlog.transcripts.stored_lines import Lines
+
+if TYPE_CHECKING:
+    from sessionlog.session.pictures import Picture
 
 Row = dict[str, Any]
 
@@ -115,8 +117,10 @@ def _summary(connection: sqlite3.Connection, session_id: str, at: str) -> str:
     return row["text"] or "" if row else ""
 
 
-def load_pictures(connection: sqlite3.Connection, session_id: str, item: Item) -> list[pictures.Picture]:
+def load_pictures(connection: sqlite3.Connection, session_id: str, item: Item) -> list[Picture]:
     """The pictures of an item: those that a tool gave back, or that somebody pasted into a prompt."""
+    from sessionlog.session import pictures
+
     if item.kind == "tool":
         (entry,) = load(connection, session_id, [item])
         return pictures.found_in(entry.call.response if entry.call else None)
@@ -163,7 +167,7 @@ def event_entry(item: Item, row: Row) -> Entry:
         case _:
             rest = {key: value for key, value in extra.items() if key != "effort"}
             text = row["message"] or row["error"] or row["file_path"]
-            text = text or (json.dumps(rest, ensure_ascii=False) if rest else "")
+            text = text or (_dumped(rest) if rest else "")
             title = item.title
     return Entry(item.at, item.kind, text or "", title, item.agent_id, call, tuple(item.names), item.minor)
 
@@ -240,3 +244,9 @@ def _review_title(row: Row, extra: Row) -> str:
 def _object(text: str | None) -> Row:
     value = parse_json(text) if text else {}
     return value if isinstance(value, dict) else {}
+
+
+def _dumped(value: Any) -> str:
+    import json  # not for most sessions
+
+    return json.dumps(value, ensure_ascii=False)
