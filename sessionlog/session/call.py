@@ -38,11 +38,9 @@ def call_of_events(events: list[Row]) -> Call:
     start = events[0]
     done = next((event for event in events if event["outcome"]), None)
     last = done or start
-    payload = rebuild.payload({**last, "envelope": None})  # always the flat shape
     return Call(
         start["tool_name"] or "tool",
-        payload.get("tool_input"),
-        payload.get("tool_response"),
+        *rebuild.call(last),
         done["outcome"] if done else "no result",
         last["error"] or "",
         last["duration_ms"],

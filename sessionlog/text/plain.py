@@ -16,7 +16,9 @@ _UNSAFE = "[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2
 
 def safe(text: str) -> str:
     """Text from an archive that a terminal shows and does not obey."""
-    return text if text.isprintable() else re.sub(_UNSAFE, _spelled_out, text)
+    if text.isprintable() or text.replace("\n", "").isprintable():
+        return text
+    return re.sub(_UNSAFE, _spelled_out, text)
 
 
 def one_line(text: str, width: int = 100) -> str:

@@ -64,7 +64,7 @@ sessionlog.session.merge sessionlog.session.outline _bisect bisect
 @pytest.mark.parametrize("command", MAY_IMPORT)
 def test_a_short_command_imports_little(command: str, hook: Hook, place: Place) -> None:
     hook(prompt("买一个 cart"))
-    hook(tool(1))
+    hook(tool(1, tool_response={"stdout": "1", "stderr": "", "interrupted": False}))
     words = command.split()
     subprocess.run([sys.executable, "-m", "sessionlog", *words], capture_output=True, check=True)  # builds indexes
     done = subprocess.run([sys.executable, "-c", RUN, *words], capture_output=True, text=True, check=True)
