@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sqlite3
 from contextlib import closing
-from pathlib import Path
 
 from sessionlog import config
 from sessionlog.archive import append, files, pulled, readonly, spool, transcript_counts, unreported, whose
@@ -53,7 +52,9 @@ def all_places() -> list[Place]:
     """Every archive there is, by the name of its file."""
     if db := getenv("SESSIONLOG_DB"):
         return [place_at(db)] if os.path.exists(db) else []
-    return [place_at(str(path)) for path in sorted(Path(projects.home_folder()).glob("*.db")) if path.is_file()]
+    home = projects.home_folder()
+    names = sorted(name for name in os.listdir(home) if name.endswith(".db")) if os.path.isdir(home) else []
+    return [place_at(path) for name in names if os.path.isfile(path := os.path.join(home, name))]
 
 
 def place_at(db: str) -> Place:
@@ -100,8 +101,9 @@ def nothing_recorded(places: list[Place]) -> SessionlogError:
     )
     return SessionlogError(
         f"nothing has been recorded{where} yet.{elsewhere}\n"
-        "`sessionlog install` starts recording, `sessionlog import` archives the transcripts that are on disk,\n"
-        "`sessionlog demo` shows a sample."
+        "  sessionlog install   starts recording\n"
+        "  sessionlog import    archives the transcripts on disk\n"
+        "  sessionlog demo      shows a sample"
     )
 
 

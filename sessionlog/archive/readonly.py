@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sqlite3
 import sys
-from pathlib import Path
 
 # The file is opened read-only, the connection is set to write nothing, and whatever is not reading is refused when the
 # query is compiled: no ATTACH, no VACUUM INTO, no temporary table.
@@ -20,6 +19,14 @@ REFUSED_FUNCTIONS = ("load_extension", "fts3_tokenizer")
 LONGEST_VALUE = 64 << 20
 
 
+def file_uri(path: str, parameters: str) -> str:
+    """The address of a file with parameters for SQLite, such as mode=ro. pathlib would take 5 ms to import."""
+    path = os.path.abspath(path).replace(os.sep, "/")
+    for letter in "%?#":
+        path = path.replace(letter, f"%{ord(letter):02x}")
+    return f"file://{'' if path.startswith('/') else '/'}{path}?{parameters}"
+
+
 def uri(db: str) -> str:
     """The address with which SQLite opens a file for reading.
 
@@ -28,7 +35,7 @@ def uri(db: str) -> str:
     """
     path = os.path.abspath(db)
     at_rest = not os.path.exists(f"{path}-wal") and not os.access(os.path.dirname(path), os.W_OK)
-    return f"{Path(path).as_uri()}?{'immutable=1' if at_rest else 'mode=ro'}"
+    return file_uri(path, "immutable=1" if at_rest else "mode=ro")
 
 
 def guard(connection: sqlite3.Connection) -> None:

@@ -12,6 +12,7 @@ import click
 from sessionlog.archive import read
 from sessionlog.archive.place import Place, home_folder
 from sessionlog.cli.common import json_option, print_json
+from sessionlog.cli.completion import offer, services
 from sessionlog.cli.main import example
 from sessionlog.errors import SessionlogError
 from sessionlog.team import choices, connection, levels, ship
@@ -28,7 +29,12 @@ from sessionlog.text import plain
     "sessionlog ship --disable",
 )
 @click.command()
-@click.option("--enable", metavar="SERVICE", help="Ship this project from now on, to a service of ~/.pg_service.conf.")
+@click.option(
+    "--enable",
+    metavar="SERVICE",
+    shell_complete=offer(services),
+    help="Ship this project from now on, to a service of ~/.pg_service.conf.",
+)
 @click.option("--disable", is_flag=True, help="Ship this project no longer; what was shipped stays there.")
 @click.option(
     "--content",
@@ -37,12 +43,17 @@ from sessionlog.text import plain
     + "; ".join(f"{name}: {text}" for name, text in levels.LEVELS.items())
     + ".",
 )
-@click.option("--project", metavar="DIR", type=click.Path(), help="Only the project in DIR.")
-@click.option("--to", metavar="SERVICE", help="Only projects that are shipped to this service.")
+@click.option("--project", metavar="DIR", type=click.Path(file_okay=False), help="Only the project in DIR.")
+@click.option(
+    "--to",
+    metavar="SERVICE",
+    shell_complete=offer(services),
+    help="Only projects that are shipped to this service.",
+)
 @click.option(
     "--as-copy", is_flag=True, help="Ship this project's archive as a new one: it is a copy of a shipped one."
 )
-@click.option("--dry-run", is_flag=True, help="Tell how many events would be sent; connect and send nothing.")
+@click.option("--dry-run", is_flag=True, help="Tell how many events and messages would be sent, and send nothing.")
 @click.option("--status", is_flag=True, help="Ask the team archive how far it came, and send nothing.")
 @click.option("-q", "--quiet", is_flag=True, help="Print nothing unless something is wrong.")
 @json_option
@@ -118,7 +129,7 @@ def _chosen(project: str | None, to: str | None) -> list[tuple[Place, Choice]]:
 def _one(place: Place, choice: Choice, dry_run: bool, status: bool, quiet: bool) -> dict[str, Any]:
     common = {"project": place.project, "service": choice.service, "content": choice.content}
     if dry_run:
-        return {**common, "in_archive": ship.count(place)}
+        return {**common, **_would_send(place, choice)}
     with connection.connect(choice.service) as server:
         if status:
             found = ship.status(server, place, choice, platform.node())
@@ -133,6 +144,17 @@ def _one(place: Place, choice: Choice, dry_run: bool, status: bool, quiet: bool)
     return {**common, **done._asdict()}
 
 
+def _would_send(place: Place, choice: Choice) -> dict[str, Any]:
+    """What is new since the last shipment; without the server, nobody knows, and all that is here is counted."""
+    try:
+        with connection.connect(choice.service) as server:
+            found = ship.status(server, place, choice, platform.node())
+    except SessionlogError as error:
+        events, messages = ship.count(place)
+        return {"would_send": {"events": events, "messages": messages}, "unreachable": str(error)}
+    return {"would_send": {"events": found.waiting, "messages": found.messages_waiting}}
+
+
 def _print(report: dict[str, Any], quiet: bool) -> None:
     project = plain.safe(report["project"])
     if "error" in report:
@@ -142,8 +164,11 @@ def _print(report: dict[str, Any], quiet: bool) -> None:
         click.secho(f"{project}: {notice}", fg="yellow", err=True)
     if quiet:
         return
-    if "in_archive" in report:
-        text = f"{plain.counted(report['in_archive'], 'event')} in the archive; `--status` asks how many are shipped"
+    if "would_send" in report:
+        would = report["would_send"]
+        text = f"{plain.counted(would['events'], 'event')} and {plain.counted(would['messages'], 'message')}"
+        reason = report.get("unreachable")
+        text = f"would send at most {text}; {reason}" if reason else f"would send {text}"
     elif "waiting" in report:
         at = f", last at {report['last_at']}" if report["last_at"] else ""
         held = ", on legal hold" if report["hold"] else ""

@@ -6,10 +6,9 @@ import os
 import sqlite3
 import stat
 from contextlib import closing, suppress
-from pathlib import Path
 from typing import NamedTuple
 
-from sessionlog.archive import notes
+from sessionlog.archive import notes, readonly
 from sessionlog.archive.files import NOTES_ENDING, SQLITE_ENDINGS
 from sessionlog.archive.place import Place
 from sessionlog.errors import SessionlogError
@@ -79,7 +78,7 @@ def _state(db: str) -> _State:
 
 
 def _copy(db: str, target: str, mode: str) -> None:
-    uri = f"{Path(os.path.abspath(db)).as_uri()}?{mode}"
+    uri = readonly.file_uri(db, mode)
     with closing(sqlite3.connect(uri, uri=True, timeout=30)) as source, closing(sqlite3.connect(target)) as destination:
         source.backup(destination)
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 import subprocess
-import tempfile
 import threading
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import cached_property
 
 from sessionlog.errors import SessionlogError
@@ -49,6 +49,44 @@ class GitError(SessionlogError):
     """Git is not there, does not know what is asked for, or takes too long."""
 
 
+class Running:
+    """A git that was started. It ends with the block that it is for."""
+
+    def __init__(self, child: subprocess.Popen[bytes], given: bytes, name: str, seconds: float) -> None:
+        self._child = child
+        self._name = name
+        self._seconds = seconds
+        self._timer = threading.Timer(seconds, child.kill)
+        self._timer.start()
+        if given:
+            # Git may wait for us to read its answer before it reads on.
+            threading.Thread(target=self._give, args=(given,), daemon=True).start()
+
+    def _give(self, given: bytes) -> None:
+        assert self._child.stdin is not None  # noqa: S101 (for mypy: it is a pipe)
+        with suppress(OSError, ValueError), self._child.stdin as stdin:  # git may have ended already
+            stdin.write(given)
+
+    def read(self, limit: int = LONGEST_ANSWER) -> bytes:
+        """What it prints until it ends."""
+        assert self._child.stdout is not None  # noqa: S101 (for mypy: it is a pipe)
+        answer = self._child.stdout.read(limit + 1)
+        if len(answer) > limit:
+            raise GitError(f"git {self._name} says more than {limit} bytes.")
+        if code := self._child.wait():
+            raise GitError(f"git {self._name} failed" + (f" after {self._seconds:g} s." if code < 0 else "."))
+        return answer
+
+    def __enter__(self) -> Running:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._timer.cancel()
+        self._child.kill()  # which does nothing to one that has ended
+        with self._child:
+            pass  # closes the pipes and waits
+
+
 class Repository:
     """The repository whose working copy is at `root`."""
 
@@ -65,6 +103,17 @@ class Repository:
         environment: Mapping[str, str] | None = None,
     ) -> bytes:
         """What `git ARGUMENTS` prints. The `environment` is added to ours."""
+        with self.start(*arguments, given=given, seconds=seconds, environment=environment) as running:
+            return running.read(limit)
+
+    def start(
+        self,
+        *arguments: str,
+        given: bytes = b"",
+        seconds: float = SECONDS,
+        environment: Mapping[str, str] | None = None,
+    ) -> Running:
+        """Start `git ARGUMENTS`, to do something else until its answer is needed."""
         if self._program is None:
             raise GitError("git is not on the PATH.")
         options = [word for setting in _OFF for word in ("-c", setting)]
@@ -76,31 +125,15 @@ class Repository:
             **{name: os.environ[name] for name in ("SYSTEMROOT", "HOME") if name in os.environ},
             **(environment or {}),
         }
-        with tempfile.TemporaryFile() as stdin:
-            stdin.write(given)
-            stdin.seek(0)
-            with subprocess.Popen(  # noqa: S603 (git by its absolute path, and nothing of its choice)
-                [self._program, "--no-pager", *options, "-C", self.root, *arguments],
-                stdin=stdin,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                env=variables,
-                cwd=children.FOLDER,
-            ) as child:
-                timer = threading.Timer(seconds, child.kill)
-                timer.start()
-                try:
-                    assert child.stdout is not None  # noqa: S101 (for mypy: it is a pipe)
-                    answer = child.stdout.read(limit + 1)
-                    if len(answer) > limit:
-                        child.kill()
-                        raise GitError(f"git {arguments[0]} says more than {limit} bytes.")
-                    code = child.wait()
-                finally:
-                    timer.cancel()
-        if code:
-            raise GitError(f"git {arguments[0]} failed" + (f" after {seconds:g} s." if code < 0 else "."))
-        return answer
+        child = subprocess.Popen(  # noqa: S603 (git by its absolute path, and nothing of its choice)
+            [self._program, "--no-pager", *options, "-C", self.root, *arguments],
+            stdin=subprocess.PIPE if given else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=variables,
+            cwd=children.FOLDER,
+        )
+        return Running(child, given, arguments[0], seconds)
 
     def is_there(self) -> bool:
         """Whether git can read it."""

@@ -53,6 +53,7 @@ class Status(NamedTuple):
     archive: int | None
     shipped: int
     waiting: int
+    messages_waiting: int
     last_at: Any
     hold: bool
 
@@ -83,9 +84,10 @@ def status(connection: Connection, place: Place, choice: Choice, host: str) -> S
         number = _number(connection, archive, choice, host)
         hold = bool(server.one(connection, "SELECT hold FROM archives WHERE archive = %s", [number]))
         last, at = _cursor(connection, number) if number is not None else (0, None)
-        waiting = archive.execute("SELECT count(*) AS n FROM events WHERE id > ?", (last,)).fetchone()["n"]
-        total = archive.execute("SELECT count(*) AS n FROM events").fetchone()["n"]
-    return Status(number, total - waiting, waiting, at, hold)
+        last_message = transcripts.last_message(connection, number) if number is not None else 0
+        waiting, messages = _count(archive, last, last_message)
+        total, _ = _count(archive)
+    return Status(number, total - waiting, waiting, messages, at, hold)
 
 
 def register(connection: Connection, archive: sqlite3.Connection, choice: Choice, host: str) -> int:
@@ -216,8 +218,17 @@ def _cursor(connection: Connection, number: int) -> tuple[int, Any]:
     return row or (0, None)
 
 
-def count(place: Place) -> int:
-    """How many events an archive has."""
+def count(place: Place) -> tuple[int, int]:
+    """How many events and messages an archive has."""
     with closing(read.connect(place)) as archive:
-        number: int = archive.execute("SELECT count(*) AS n FROM events").fetchone()["n"]
-    return number
+        return _count(archive)
+
+
+def _count(archive: sqlite3.Connection, last_event: int = 0, last_message: int = 0) -> tuple[int, int]:
+    """How many events and messages come after these."""
+    row = archive.execute(
+        "SELECT (SELECT count(*) FROM events WHERE id > ?) AS events, "
+        "(SELECT count(*) FROM transcript_parts WHERE id > ?) AS messages",
+        (last_event, last_message),
+    ).fetchone()
+    return row["events"], row["messages"]

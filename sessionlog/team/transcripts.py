@@ -170,13 +170,19 @@ def _forget_messages(shipment: Shipment, transcript_ids: Iterable[int]) -> None:
         )
 
 
-def _send_messages(shipment: Shipment, rewritten: set[int], batch: int) -> int:
-    base = server.base(shipment.number)
-    last = server.one(
-        shipment.connection,
+def last_message(connection: server.Connection, number: int) -> int:
+    """The newest message that the team archive has of an archive, by its number at home."""
+    base = server.base(number)
+    found: int = server.one(
+        connection,
         "SELECT coalesce(max(id), %s) FROM transcript_parts WHERE id > %s AND id < %s AND archive = %s",
-        [base, base, base + (1 << BITS), shipment.number],
+        [base, base, base + (1 << BITS), number],
     )
+    return found - base
+
+
+def _send_messages(shipment: Shipment, rewritten: set[int], batch: int) -> int:
+    last = last_message(shipment.connection, shipment.number)
     sent = 0
     if rewritten:
         marks = ", ".join("?" * len(rewritten))
@@ -184,8 +190,7 @@ def _send_messages(shipment: Shipment, rewritten: set[int], batch: int) -> int:
             f"SELECT min(id) AS id FROM transcript_parts WHERE transcript_id IN ({marks})", sorted(rewritten)
         ).fetchone()["id"]
         # Those of other transcripts in between are there already, and stay.
-        last = min(last, base + (first or 1) - 1)
-    last -= base
+        last = min(last, (first or 1) - 1)
     while True:
         found = shipment.archive.execute(index.NEW_MESSAGES, (last, batch))
         rows = index.first_rows(found, index.LONG_IN_MESSAGES)

@@ -18,13 +18,20 @@ from sessionlog.ask.search.index import Document
 LONGEST = 100
 # PostgreSQL takes 1 MB of words for a row. Of an output with more, the first ones are found.
 MOST_BYTES = 900_000
+# A letter has up to 4 bytes, and stands in up to five words: alone, in two pairs, in a name and in a part of it.
+MOST_OF_A_LETTER = 25
 
 
 def of_document(document: Document) -> str:
     """The words of what can be found of an event or a message, separated by blanks."""
     found: dict[str, None] = {_filter(tag): None for tag in document.tags}
     size = 0
-    for text in _texts(document):
+    texts = _texts(document)
+    if sum(map(len, texts)) * MOST_OF_A_LETTER < MOST_BYTES:
+        for text in texts:
+            found.update(dict.fromkeys(_words(text)))
+        return " ".join(found)
+    for text in texts:
         for word in _words(text):
             if word not in found:
                 size += len(word.encode()) + 1
@@ -112,7 +119,8 @@ def _words(text: str) -> Iterable[str]:
     words = _tokens(query.segment(text))
     yield from words
     if not text.isascii():  # also across blanks and punctuation, as in the local index
-        yield from (a + b for a, b in itertools.pairwise(words) if _is_cjk(a) and _is_cjk(b))
+        cjk = {word for word in set(words) if _is_cjk(word)}
+        yield from (a + b for a, b in itertools.pairwise(words) if a in cjk and b in cjk)
 
 
 def _tokens(text: str) -> list[str]:
@@ -125,7 +133,8 @@ def _plain(text: str) -> str:
     if text.isascii():
         return text
     parts = unicodedata.normalize("NFD", text)
-    return unicodedata.normalize("NFC", "".join(letter for letter in parts if not _is_accent(letter)))
+    accents = [ord(letter) for letter in set(parts) if _is_accent(letter)]  # of many letters, few are different ones
+    return unicodedata.normalize("NFC", parts.translate(dict.fromkeys(accents)) if accents else parts)
 
 
 def _is_accent(letter: str) -> bool:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable
 
-from sessionlog.system import children
+from sessionlog.system import workers
 from sessionlog.transcripts import chunks
 from sessionlog.transcripts.chunks import Digest, Span
 
 
 def main() -> None:
     gc.disable()  # what is parsed has no cycles, and looking for some takes a fortieth of the time
-    children.serve(_reader)
+    workers.serve(_reader)
 
 
 def _reader(home: str, raw: bool) -> Callable[[Span], Digest]:

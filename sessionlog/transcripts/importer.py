@@ -323,9 +323,9 @@ def _digests(plans: list[Plan], workers: int, summary: Summary) -> Iterator[tupl
         rules = chunks.rules_for(home, raw)
         yield from _in_order(plans, summary, lambda span: _done(chunks.digest, span, rules), 1)
         return
-    from sessionlog.system import children
+    from sessionlog.system.workers import Pool
 
-    with children.Pool(workers, "sessionlog.transcripts.chunk_worker", home, raw) as pool:
+    with Pool(workers, "sessionlog.transcripts.chunk_worker", home, raw) as pool:
         yield from _in_order(plans, summary, pool.submit, 2 * workers + 2)
 
 

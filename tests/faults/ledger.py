@@ -6,7 +6,6 @@ import itertools
 import json
 import os
 import subprocess
-import sys
 import threading
 import time
 from collections import Counter
@@ -17,6 +16,7 @@ from sessionlog.archive import place as projects
 from sessionlog.archive import read
 from tests.conftest import HANDLERS, PYTHON, ROOT, rows
 from tests.faults.book import Line
+from tests.helpers import forking
 from tests.record.test_hook import tool
 
 # What the registered hooks give themselves before Claude Code ends them: longer than this, and a session felt it.
@@ -121,20 +121,11 @@ class Fault:
             assert word in heard, heard
 
 
-def sessionlog(*words: str, env: dict[str, str] | None = None, **options: Any) -> subprocess.CompletedProcess[str]:
+def sessionlog(*words: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     """The real command. Whatever happens, it says so in words of its own."""
-    done = subprocess.run(
-        [sys.executable, "-m", "sessionlog", *words],
-        capture_output=True,
-        text=True,
-        stdin=subprocess.DEVNULL,
-        env={**os.environ, "PYTHONPATH": str(ROOT), **(env or {})},
-        timeout=60,
-        check=False,
-        **options,
-    )
-    assert "Traceback" not in done.stderr, done.stderr
-    return done
+    done = forking.run(*words, env={**os.environ, "PYTHONPATH": str(ROOT), **(env or {})})
+    assert b"Traceback" not in done.stderr, done.stderr.decode()
+    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 def assert_sound(place: projects.Place) -> None:

@@ -24,7 +24,7 @@ import pytest
 from sessionlog.archive import place as projects
 from sessionlog.archive import unreported
 from sessionlog.cli.main import COMMANDS
-from tests.conftest import PYTHON, ROOT, Hook, rows
+from tests.conftest import PYTHON, ROOT, Hook, rows, thorough
 from tests.helpers.archives import store
 from tests.helpers.transcript_files import line
 from tests.record.test_hook import prompt
@@ -126,6 +126,31 @@ sys.argv[0] = 'sessionlog'
 from sessionlog.cli.main import main
 main()
 """
+# Starts every command of the lines on stdin, each in a fork; all are imported once. Says on stderr how each ended.
+START_EACH = """import json, os, sys, traceback
+sys.path[:0] = {path!r}
+sys.argv[0] = 'sessionlog'
+from sessionlog.cli.main import COMMANDS, load_command, main
+for name in COMMANDS:
+    load_command(name)
+for line in sys.stdin.read().splitlines():
+    if not (child := os.fork()):
+        code = 1
+        try:
+            sys.argv[1:] = json.loads(line)
+            main()
+            code = 0
+        except SystemExit as error:
+            code = error.code or 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    print(json.dumps({{"line": line, "code": code}}), end=chr(0), file=sys.stderr, flush=True)
+"""
 
 
 class User(NamedTuple):
@@ -170,6 +195,23 @@ class User(NamedTuple):
         return subprocess.run(
             [*self.command, *words], capture_output=True, timeout=60, check=False, stdin=subprocess.DEVNULL, **self.who
         )
+
+    def run_each(self, lines: list[list[str]]) -> Iterator[tuple[list[str], int, bytes]]:
+        """Run all of these: the words, the exit code and stderr of each. An ordinary run imports commands only once."""
+        if thorough():
+            for words in lines:
+                done = self.run(*words)
+                yield words, done.returncode, done.stderr
+            return
+        path = [str(ROOT), *(entry for entry in sys.path if entry.endswith("-packages"))]
+        code, given = START_EACH.format(path=path), "".join(f"{json.dumps(words)}\n" for words in lines).encode()
+        command = [self.python[0], "-I", "-c", code]
+        done = subprocess.run(command, input=given, capture_output=True, timeout=300, check=False, **self.who)
+        said = done.stderr.split(b"\0")
+        assert len(said) == len(lines) + 1, done.stderr
+        for words, each in zip(lines, said, strict=False):
+            error, _, end = each.rpartition(b'{"line": ')
+            yield words, json.loads(b'{"line": ' + end)["code"], error
 
 
 def give(number: int | None, *folders: Path) -> None:
@@ -292,13 +334,13 @@ def test_no_command_runs_what_is_in_its_folder(
     out.mkdir()
     user.owns(out)
     assert set(ARGUMENTS) <= set(COMMANDS)
-    for name in COMMANDS:
-        for words in ARGUMENTS.get(name, OTHERS):
-            done = user.run(name, *(word.format(out=out) for word in words))
-            codes = (0, 1, 3) if name in ARGUMENTS else (0, 1, 2, 3)
-            assert done.returncode in codes, (name, words, done.stderr)
-            assert b"Traceback" not in done.stderr, (name, words, done.stderr)
-            assert not mark.exists(), (name, words, mark.read_text())
+    lines = [
+        [name, *(word.format(out=out) for word in words)] for name in COMMANDS for words in ARGUMENTS.get(name, OTHERS)
+    ]
+    for words, code, error in user.run_each(lines):
+        assert code in ((0, 1, 3) if words[0] in ARGUMENTS else (0, 1, 2, 3)), (words, error)
+        assert b"Traceback" not in error, (words, error)
+        assert not mark.exists(), (words, mark.read_text())
 
 
 @pytest.mark.parametrize("handler", ["any_event.py", "post_tool_use.py", "user_prompt_submit.py"])

@@ -11,7 +11,6 @@ import signal
 import sqlite3
 import statistics
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -25,8 +24,9 @@ from sessionlog.archive import append, migrate
 from sessionlog.archive import place as projects
 from sessionlog.archive.event import COLUMNS
 from sessionlog.install.commands import hook_command
-from tests.conftest import HANDLERS, PYTHON, ROOT, rows
+from tests.conftest import HANDLERS, PYTHON, rows
 from tests.faults.ledger import Fault, assert_sound, sessionlog
+from tests.helpers import forking
 from tests.helpers import transcript_files as made
 from tests.helpers.archives import START_MS, event, store
 from tests.record.test_hook import tool
@@ -239,17 +239,6 @@ def test_a_killed_command_leaves_a_sound_archive_and_the_next_one_finishes(
 
 
 def _interrupt(words: list[str], number: int, delay: float) -> None:
-    with subprocess.Popen(
-        [sys.executable, "-m", "sessionlog", *words],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    ) as process:
-        try:
-            process.communicate(timeout=delay)
-        except subprocess.TimeoutExpired:
-            process.send_signal(number)
-            _, stderr = process.communicate(timeout=60)
-            early = stderr.rstrip().endswith(b"KeyboardInterrupt")  # while Python itself was starting
-            assert early or b"Traceback" not in stderr, stderr.decode()
+    stderr = forking.run(*words, interrupt=(number, delay)).stderr
+    early = stderr.rstrip().endswith(b"KeyboardInterrupt")  # before our own code runs
+    assert early or b"Traceback" not in stderr, stderr.decode()

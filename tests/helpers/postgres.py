@@ -60,9 +60,20 @@ class Server:
 
 @contextmanager
 def running(
-    binaries: Path, *settings: str, port: int = 5432, configure: Callable[[Path], None] = lambda data: None
+    binaries: Path,
+    *settings: str,
+    port: int = 5432,
+    configure: Callable[[Path], None] = lambda data: None,
+    keep: Path | None = None,
 ) -> Iterator[Server]:
-    """Start a server, and end it. PostgreSQL refuses to run as root: then it runs as nobody."""
+    """Start a server, and end it. PostgreSQL refuses to run as root: then it runs as nobody.
+
+    Its folder is a temporary one, or the one to keep, with what an earlier run left there.
+    """
+    if keep:
+        keep.mkdir(parents=True, exist_ok=True)
+        yield from _running(str(keep), binaries, settings, port, configure)
+        return
     with tempfile.TemporaryDirectory(prefix="sessionlog-pg-", dir="/tmp", ignore_cleanup_errors=True) as folder:
         yield from _running(folder, binaries, settings, port, configure)
 
@@ -83,11 +94,9 @@ def _running(
         shutil.chown(folder, "nobody")
     environment = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
     data = f"{folder}/data"
-    subprocess.run(
-        [binaries / "initdb", "-D", data, "-A", "trust", "-U", OWNER, "-E", "UTF8", "--no-locale", "-N"],
-        check=True, capture_output=True, cwd=folder, env=environment, **who,
-    )  # fmt: skip
-    configure(Path(data))
+    if not os.path.exists(data):
+        _make(binaries, data, environment, who)
+        configure(Path(data))
     options = [word for setting in (*FAST, "listen_addresses=", *settings) for word in ("-c", setting)]
     with open(f"{folder}/log", "wb") as log:
         process = subprocess.Popen(
@@ -106,6 +115,13 @@ def _running(
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGQUIT)
             process.wait(30)
+
+
+def _make(binaries: Path, data: str, environment: dict[str, str], who: dict[str, str]) -> None:
+    subprocess.run(
+        [binaries / "initdb", "-D", data, "-A", "trust", "-U", OWNER, "-E", "UTF8", "--no-locale", "-N"],
+        check=True, capture_output=True, cwd=os.path.dirname(data), env=environment, **who,
+    )  # fmt: skip
 
 
 def _wait(server: Server, process: subprocess.Popen[bytes]) -> None:

@@ -1,6 +1,7 @@
 """Secrets never reach the archive, and nothing else is taken for one."""
 
 import base64
+import itertools
 import json
 import os
 import re
@@ -19,6 +20,7 @@ from sessionlog.redact import token_forms, token_heads
 from sessionlog.redact.built_in import BUILT_IN
 from sessionlog.redact.rules import Rules
 from tests.conftest import thorough
+from tests.helpers.slow_texts import assert_none_takes_forever
 
 ROOT = Path(__file__).parents[2]
 MARKER = re.compile(r"\[redacted:([a-z0-9-]+):([0-9a-f]{10})\]")
@@ -246,23 +248,23 @@ def kinds(text):
     return [kind for kind, _ in MARKER.findall(text)]
 
 
-@pytest.mark.parametrize("context", CONTEXTS)
 @pytest.mark.parametrize(("kind", "token"), ALL_TOKENS)
-@pytest.mark.parametrize("ensure_ascii", [True, False])
-def test_a_token_goes_wherever_it_stands(rules, kind, token, context, ensure_ascii):
-    before, after = CONTEXTS[context].format("\0").split("\0")
-    text = cleaned(rules, {"tool_input": {"command": before + token + after}}, ensure_ascii)["tool_input"]["command"]
-    assert kinds(text) == [kind]
-    assert token not in text
-    assert text.startswith(before) and text.endswith(after)
+def test_a_token_goes_wherever_it_stands(rules, kind, token):
+    for context, ensure_ascii in itertools.product(CONTEXTS, (True, False)):
+        before, after = CONTEXTS[context].format("\0").split("\0")
+        value = cleaned(rules, {"tool_input": {"command": before + token + after}}, ensure_ascii)
+        text = value["tool_input"]["command"]
+        assert kinds(text) == [kind], (context, ensure_ascii)
+        assert token not in text, (context, ensure_ascii)
+        assert text.startswith(before) and text.endswith(after), (context, ensure_ascii)
 
 
 @pytest.mark.parametrize(("kind", "text", "secret"), IN_TEXT)
-@pytest.mark.parametrize("ensure_ascii", [True, False])
-def test_a_secret_goes_and_what_stands_around_it_stays(rules, kind, text, secret, ensure_ascii):
-    value = cleaned(rules, {"prompt": text, "list": ["x", [text]]}, ensure_ascii)
+def test_a_secret_goes_and_what_stands_around_it_stays(rules, kind, text, secret):
     expected = text.replace(secret, f"[redacted:{kind}:{rules.fingerprint(secret)}]")
-    assert value == {"prompt": expected, "list": ["x", [expected]]}
+    for ensure_ascii in (True, False):
+        value = cleaned(rules, {"prompt": text, "list": ["x", [text]]}, ensure_ascii)
+        assert value == {"prompt": expected, "list": ["x", [expected]]}, ensure_ascii
 
 
 @pytest.mark.parametrize(("kind", "text", "secret"), IN_TEXT)
@@ -274,10 +276,10 @@ def test_a_secret_goes_from_a_payload_that_is_no_json(rules, kind, text, secret)
 
 
 @pytest.mark.parametrize(("kind", "token"), ALL_TOKENS)
-@pytest.mark.parametrize("before", ["x ", "line\n", "\t", "中"])
-def test_a_token_goes_from_a_payload_that_is_no_json(rules, kind, token, before):
-    raw = json.dumps({"a": before + token})[:-1]
-    assert kinds(rules.clean_text(raw, rules.suspects(raw.encode()))) == [kind]
+def test_a_token_goes_from_a_payload_that_is_no_json(rules, kind, token):
+    for before in ("x ", "line\n", "\t", "中"):
+        raw = json.dumps({"a": before + token})[:-1]
+        assert kinds(rules.clean_text(raw, rules.suspects(raw.encode()))) == [kind], before
 
 
 @pytest.mark.parametrize("text", HARMLESS)
@@ -530,50 +532,43 @@ def test_an_event_without_secrets_does_not_import_re(tmp_path, config):
     assert run.stdout == (b"_blake2\n" if config else b"\n")  # of fastlib, which a hook imports anyway
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "a:" * 500_000,
-        "password=" * 100_000,
-        "password " * 100_000,
-        'password="' * 100_000,
-        "--password " * 80_000,
-        "password" + " " * 1_000_000,
-        "eyJ" * 320_000,
-        "-eyJ" * 240_000,
-        "eyJaaaaaaaaa." * 80_000,
-        "://" * 320_000,
-        "://a:" * 200_000,
-        "://a:b" + "@" * 1_000_000,
-        "-----BEGIN PRIVATE " + "KEY-----" + " " * 1_000_000,
-        ("-----BEGIN PRIVATE " + "KEY-----") * 36_000,
-        ("-----BEGIN PRIVATE " + "KEY-----\n" + "A" * 64) * 10_000,
-        "-----BEGIN " * 90_000,
-        "sk-" * 320_000,
-        "ghp_" * 240_000,
-        "authorization: " * 66_000,
-        "bearer " * 140_000,
-        "token: " * 140_000,
-        "\\" * 1_000_000,
-        "password" + "\\" * 1_000_000,
-        "-" * 1_000_000,
-        "A" * 1_000_000,
-        "1" * 1_000_000,
-        "xoxb-" * 200_000,
-        "1Q~" * 320_000,
-        "[redacted:" * 100_000,
-    ],
-    ids=lambda text: text[:16].strip(),
-)
-def test_no_text_takes_forever(tmp_path, text):
-    """A quarter of a megabyte made to be slow: in the time that a square would take, the process would be ended."""
-    text = text if thorough() else text[: len(text) // 4]
-    code = (
-        f"import sys; sys.path.insert(0, {str(ROOT)!r}); from sessionlog.redact import built_in; from sessionlog.redact import rules as redact\n"
-        f"text = sys.stdin.read(); rules = redact.Rules({str(tmp_path)!r})\n"
-        "rules.suspects(text.encode()); rules.clean_text(text, built_in.BUILT_IN)"
-    )
-    subprocess.run([sys.executable, "-c", code], input=text, text=True, check=True, timeout=120 if thorough() else 20)
+SLOW = [
+    "a:" * 500_000,
+    "password=" * 100_000,
+    "password " * 100_000,
+    'password="' * 100_000,
+    "--password " * 80_000,
+    "password" + " " * 1_000_000,
+    "eyJ" * 320_000,
+    "-eyJ" * 240_000,
+    "eyJaaaaaaaaa." * 80_000,
+    "://" * 320_000,
+    "://a:" * 200_000,
+    "://a:b" + "@" * 1_000_000,
+    "-----BEGIN PRIVATE " + "KEY-----" + " " * 1_000_000,
+    ("-----BEGIN PRIVATE " + "KEY-----") * 36_000,
+    ("-----BEGIN PRIVATE " + "KEY-----\n" + "A" * 64) * 10_000,
+    "-----BEGIN " * 90_000,
+    "sk-" * 320_000,
+    "ghp_" * 240_000,
+    "authorization: " * 66_000,
+    "bearer " * 140_000,
+    "token: " * 140_000,
+    "\\" * 1_000_000,
+    "password" + "\\" * 1_000_000,
+    "-" * 1_000_000,
+    "A" * 1_000_000,
+    "1" * 1_000_000,
+    "xoxb-" * 200_000,
+    "1Q~" * 320_000,
+    "[redacted:" * 100_000,
+]
+
+
+def test_no_text_takes_forever(tmp_path):
+    """Texts made to be slow: in the time that a square would take, the process would be ended."""
+    texts = SLOW if thorough() else [text[: len(text) // 16] for text in SLOW]
+    assert_none_takes_forever(texts, tmp_path, seconds=60 if thorough() else 3)
 
 
 SECRETS = [secret for _, secret in ALL_TOKENS] + [text for _, text, _ in IN_TEXT]

@@ -15,6 +15,8 @@ from sessionlog.redact import rules as redact
 from sessionlog.redact import token_forms
 from sessionlog.redact.built_in import BUILT_IN
 from sessionlog.redact.rules import Rules
+from tests.conftest import thorough
+from tests.helpers.slow_texts import assert_none_takes_forever
 
 parse_regex = getattr(re, "_parser", None) or __import__("sre_parse")
 ROOT = Path(__file__).parents[2]
@@ -304,17 +306,14 @@ def is_left(secret: str, text: str) -> bool:
 
 
 @pytest.mark.parametrize(("text", "secret"), CASES)
-@pytest.mark.parametrize("ensure_ascii", [True, False])
-def test_a_secret_goes_however_it_is_spelled(rules: Rules, text: str, secret: str, ensure_ascii: bool) -> None:
-    once = cleaned(rules, {"tool_response": {"stdout": f"$ show\n{text}\n"}}, ensure_ascii)
-    after = once["tool_response"]["stdout"]
-    assert not is_left(secret, after)
-    assert after.startswith("$ show\n") and after.endswith("\n")
-    assert cleaned(rules, json.loads(json.dumps(once)), ensure_ascii) == once
-
-
-@pytest.mark.parametrize(("text", "secret"), CASES)
-def test_a_secret_goes_from_what_is_no_json(rules: Rules, text: str, secret: str) -> None:
+def test_a_secret_goes_however_it_is_spelled(rules: Rules, text: str, secret: str) -> None:
+    for ensure_ascii in (True, False):
+        once = cleaned(rules, {"tool_response": {"stdout": f"$ show\n{text}\n"}}, ensure_ascii)
+        after = once["tool_response"]["stdout"]
+        assert not is_left(secret, after)
+        assert after.startswith("$ show\n") and after.endswith("\n")
+        assert cleaned(rules, json.loads(json.dumps(once)), ensure_ascii) == once
+    # Also in what is no JSON.
     after = rules.clean_text(text, rules.suspects(text.encode()))
     assert not is_left(secret, after)
     assert rules.clean_text(after, BUILT_IN) == after
@@ -463,16 +462,11 @@ SLOW = [
 ]
 
 
-@pytest.mark.parametrize("piece", SLOW, ids=lambda piece: piece[:16].strip())
-def test_no_text_takes_forever(tmp_path: Path, piece: str) -> None:
-    """A text made to be slow: in the time that a square would take, the process would be ended."""
-    code = (
-        f"import sys; sys.path.insert(0, {str(ROOT)!r}); from sessionlog.redact import built_in; from sessionlog.redact import rules as redact\n"
-        f"rules = redact.Rules({str(tmp_path)!r}); piece = sys.stdin.read()\n"
-        "for text in (piece * (100_000 // len(piece)), piece + 'a1' * 50_000):\n"
-        "    rules.suspects(text.encode()); rules.clean_text(text, built_in.BUILT_IN)"
-    )
-    subprocess.run([sys.executable, "-c", code], input=piece, text=True, check=True, timeout=60)
+def test_no_text_takes_forever(tmp_path: Path) -> None:
+    """Texts made to be slow: in the time that a square would take, the process would be ended."""
+    size = 400_000 if thorough() else 40_000
+    texts = [text for piece in SLOW for text in (piece * (size // len(piece)), piece + "a1" * (size // 2))]
+    assert_none_takes_forever(texts, tmp_path, seconds=30 if thorough() else 3)
 
 
 def test_every_name_is_sought() -> None:

@@ -379,10 +379,8 @@ def test_nothing_is_sent_unless_it_was_enabled(team: Team, project: Path, hook: 
     assert run("ship", "--enable", "ann", "--content", "no-outputs")[0] == 0
     file = Path(projects.home_folder(), "ship.json")
     assert file.stat().st_mode & 0o777 == 0o600
-    assert run("ship", "--dry-run") == (
-        0,
-        f"{project} → ann (no-outputs): 1 event in the archive; `--status` asks how many are shipped\n",
-    )
+    assert run("ship", "--dry-run") == (0, f"{project} → ann (no-outputs): would send 1 event and 0 messages\n")
+    assert team.ask("SELECT count(*) FROM archives") == [(0,)], "nothing was sent"
     code, output = run("ship", "--status")
     assert code == 0 and "0 shipped, 1 event waiting" in output
     code, output = run("ship")
@@ -392,6 +390,32 @@ def test_nothing_is_sent_unless_it_was_enabled(team: Team, project: Path, hook: 
     assert team.ask("SELECT content, developer FROM archives") == [("no-outputs", "ann")]
     assert run("ship", "--disable")[0] == 0
     assert CliRunner().invoke(cli, ["ship"]).exit_code == 1
+
+
+def test_a_dry_run_counts_what_is_new(team: Team, home: Path) -> None:
+    place = teams.with_transcripts(home)
+    choices.choose(place, Choice("ann"))
+
+    def would_send() -> dict[str, Any]:
+        (report,) = json.loads(CliRunner().invoke(cli, ["ship", "--dry-run", "--json"]).output)
+        return {name: report.get(name) for name in ("would_send", "unreachable")}
+
+    def in_archive(table: str) -> int:
+        return int(rows(place, f"SELECT count(*) AS n FROM {table}")[0]["n"])
+
+    everything = {"events": in_archive("events"), "messages": in_archive("transcript_parts")}
+    assert would_send() == {"would_send": everything, "unreachable": None}
+    done = teams.shipped(place, host=os.uname().nodename)
+    assert everything == {"events": done.events, "messages": done.messages}
+    assert would_send()["would_send"] == {"events": 0, "messages": 0}
+    archives.store(place, archives.bash("echo new", "s1"), start_ms=archives.START_MS + 10**6)
+    assert would_send()["would_send"] == {"events": 1, "messages": 0}
+    team.add_service("gone", "host=/nowhere", "dbname=x", "user=ann")
+    choices.choose(place, Choice("gone"))
+    found = would_send()
+    assert found["would_send"] == {**everything, "events": everything["events"] + 1}
+    assert "no connection to the team archive 'gone'" in found["unreachable"]
+    assert "would send at most" in CliRunner().invoke(cli, ["ship", "--dry-run"]).output
 
 
 def test_the_background_import_ships_what_was_enabled(team: Team, home: Path, place: Place, hook: Any) -> None:

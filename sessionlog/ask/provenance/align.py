@@ -71,8 +71,12 @@ def align(old: Sequence[str], new: Sequence[str], keys: Keys) -> list[int]:
 def _same_ends(olds: list[Tokens], news: list[Tokens]) -> tuple[int, int]:
     """How many lines are the same at the start and at the end."""
     least = min(len(olds), len(news))
-    start = next((at for at in range(least) if olds[at] != news[at]), least)
-    end = next((at for at in range(least - start) if olds[-1 - at] != news[-1 - at]), least - start)
+    start = end = 0
+    # Most are the same object, which is quicker to see than that they are equal.
+    while start < least and ((old := olds[start]) is (new := news[start]) or old == new):
+        start += 1
+    while end < least - start and ((old := olds[~end]) is (new := news[~end]) or old == new):
+        end += 1
     return start, end
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import datetime, timezone
 from typing import NamedTuple
 
-from sessionlog.system.git import GitError, Repository
+from sessionlog.system.git import GitError, Repository, Running
 
 # Files of HEAD that are gone from the working copy, among which a new file is looked for.
 _GONE = 200
@@ -61,9 +61,13 @@ def commits(repository: Repository, revisions: list[str], *more: str) -> Iterato
             yield Commit(name, author, email, utc(authored), utc(committed), summary)
 
 
-def blame(repository: Repository, commit: str, path: str) -> list[Stored]:
-    """For each line of the file in a commit the one that brought it. Moves and white space do not count as changes."""
-    answer = repository.run("blame", "-w", "-M", "--porcelain", "--no-textconv", commit, "--", path)
+def start_blame(repository: Repository, commit: str, path: str) -> Running:
+    """Have git look who brought each line of a file. Moves and white space do not count as changes."""
+    return repository.start("blame", "-w", "-M", "--porcelain", "--no-textconv", commit, "--", path)
+
+
+def read_blame(answer: bytes, path: str) -> list[Stored]:
+    """For each line of the file in a commit the one that brought it."""
     known: dict[str, dict[str, str]] = {}
     found: list[Stored] = []
     made: dict[tuple[str, str], tuple[Commit, str]] = {}
@@ -120,12 +124,16 @@ class Version(NamedTuple):
     old_path: str  # what it was called before
 
 
-def versions(repository: Repository, commit: str, path: str) -> list[Version]:
-    """The commits that changed the file, newest first, through all of its names."""
-    answer = repository.run(
+def start_versions(repository: Repository, commit: str, path: str) -> Running:
+    """Have git look for the commits that changed a file, through all of its names."""
+    return repository.start(
         "log", "--follow", "-M", "--name-status", "-z", "--format=%x01%H %ct", "--no-show-signature",
         "--no-ext-diff", "--no-textconv", commit, "--", path,
     )  # fmt: skip
+
+
+def read_versions(answer: bytes) -> list[Version]:
+    """What git found."""
     found = []
     for record in answer.decode("utf-8", "surrogateescape").split("\1")[1:]:
         head, *rest = record.strip("\0\n").replace("\n", "\0").split("\0")
@@ -135,6 +143,12 @@ def versions(repository: Repository, commit: str, path: str) -> list[Version]:
         if new_path:
             found.append(Version(name, utc(time), new_path, old))
     return found
+
+
+def versions(repository: Repository, commit: str, path: str) -> list[Version]:
+    """The commits that changed the file, newest first."""
+    with start_versions(repository, commit, path) as looking:
+        return read_versions(looking.read())
 
 
 def moved_from(repository: Repository, commit: str, path: str, lines: list[str]) -> str | None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timezone
 from typing import Any, NamedTuple
 
+import orjson
+
 from sessionlog import __version__
 from sessionlog.errors import SessionlogError
+from sessionlog.fastlib import parse_json
 from sessionlog.system.git import GitError, Repository
 
 NOTES = "refs/notes/ai"
@@ -63,7 +65,7 @@ def note(written: Iterable[Written], commit: str) -> str:
         sessions[key] = {"agent_id": {"tool": one.client, "id": one.session_id, "model": one.model}}
     head = [line for path, lines in files.items() for line in (_quoted(path), *lines)]
     body = {"schema_version": SCHEMA, "sessions": sessions, "humans": {}, "prompts": {}}
-    return "\n".join([*head, "---", json.dumps(body, ensure_ascii=False, indent=2)]) + "\n"
+    return "\n".join([*head, "---", orjson.dumps(body, option=orjson.OPT_INDENT_2).decode()]) + "\n"
 
 
 def ranges(lines: Iterable[int]) -> str:
@@ -87,7 +89,7 @@ def read_note(text: str) -> dict[tuple[str, int], Attested]:
     if not mark:
         head, mark, body = "", "---", text.removeprefix("---\n")
     try:
-        known = json.loads(body)
+        known = parse_json(body)
         groups = [known[name] for name in ("sessions", "prompts") if isinstance(known.get(name), dict)]
     except (ValueError, AttributeError, TypeError):
         return {}
@@ -188,7 +190,7 @@ def read_traces(lines: Iterable[str]) -> dict[tuple[str, str, int], Attested]:
     found: dict[tuple[str, str, int], Attested] = {}
     for line in lines:
         try:
-            record = json.loads(line)
+            record = parse_json(line)
             revision, tool = str(record["vcs"]["revision"]), str(record.get("tool", {}).get("name") or "")
             for file in record["files"]:
                 for talk in file["conversations"]:

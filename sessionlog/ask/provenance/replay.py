@@ -28,6 +28,8 @@ _STATES = 8
 _POOL = 50_000
 # Lines around a replacement that are compared with it.
 _CONTEXT = 12
+# Bytes from one mark to the next.
+_MARKED = 4096
 # Lines before and after a blank one, to one of whose authors it belongs.
 _BESIDE = 5
 
@@ -38,53 +40,74 @@ class State:
     Edits change it in place: to copy a large text for each of thousands of small edits takes longer than all the rest.
     """
 
-    __slots__ = ("_content", "origins")
+    __slots__ = ("_content", "_marks", "lines", "origins")
 
     def __init__(self, text: str, origins: list[int]) -> None:
         """`origins`: of each line; after the last line break there is one more, empty or not."""
-        self._content = bytearray(text, "utf-8", "surrogatepass")
+        self._content = _encoded(text)
+        self.lines = text.split("\n")
         self.origins = origins
+        # Places in the content, and how many lines begin up to there: lines are counted from the nearest mark.
+        self._marks: list[tuple[int, int]] = []
+        lines = 0
+        for at in range(0, len(self._content) + 1, _MARKED):
+            self._marks.append((at, lines))
+            lines += self._content.count(b"\n", at, at + _MARKED)
 
     @property
     def text(self) -> str:
         """The file."""
-        return self._content.decode("utf-8", "surrogatepass")
-
-    @property
-    def lines(self) -> list[str]:
-        """The lines, as many as there are origins."""
-        return self.text.split("\n")
+        return _decoded(self._content)
 
     def places(self, replacement: Replacement) -> list[int]:
         """Where a replacement applies, in bytes; nowhere if that cannot be told for sure."""
-        old = replacement.old.encode("utf-8", "surrogatepass")
-        if not old:
-            return [0] if not self._content else []
-        found = []
-        at = self._content.find(old)
-        while at >= 0:
-            found.append(at)
-            at = self._content.find(old, at + len(old))
-        return found if replacement.every or len(found) == 1 else []
+        return _places(self._content, replacement)
 
     def replace(self, at: int, replacement: Replacement, rewrite: Callable[[Piece, list[str]], list[int]]) -> None:
         """Replace the text at a place. `rewrite` gives the origins of the new lines of the piece around it."""
-        old, new = (text.encode("utf-8", "surrogatepass") for text in (replacement.old, replacement.new))
-        content, end = self._content, at + len(old)
-        start, stop = _around(content, at, end)
-        first = self._line_at(start)
-        before, after = content[start:stop], content[start:at] + new + content[end:stop]
-        lines = before.decode("utf-8", "surrogatepass").split("\n")
-        last = first + len(lines)
-        new_lines = after.decode("utf-8", "surrogatepass").split("\n")
-        self.origins[first:last] = rewrite(Piece(lines, self.origins[first:last]), new_lines)
+        content, old, new = self._content, _encoded(replacement.old), _encoded(replacement.new)
+        end = at + len(old)
+        line_start, line_end = content.rfind(b"\n", 0, at) + 1, content.find(b"\n", end)
+        tail = content[end:] if line_end < 0 else content[end:line_end]
+        written = _decoded(content[line_start:at] + new + tail).split("\n")
+        first = self._line_at(line_start)
+        last = first + replacement.old.count("\n") + 1
+        start, stop = max(first - _CONTEXT, 0), last + _CONTEXT
+        lines = [*self.lines[start:first], *written, *self.lines[last:stop]]
+        self.origins[start:stop] = rewrite(Piece(self.lines[start:stop], self.origins[start:stop]), lines)
+        self.lines[first:last] = written
         content[at:end] = new
+        self._move_marks(at, end, len(new) - len(old), len(written) - (last - first))
 
     def _line_at(self, position: int) -> int:
-        """The number of a line, counted from the nearer end."""
-        if 2 * position <= len(self._content):
-            return self._content.count(b"\n", 0, position)
-        return len(self.origins) - 1 - self._content.count(b"\n", position)
+        """The number of a line."""
+        mark, line = self._marks[bisect.bisect_right(self._marks, (position, len(self.lines))) - 1]
+        return line + self._content.count(b"\n", mark, position)
+
+    def _move_marks(self, start: int, end: int, size: int, lines: int) -> None:
+        """Follow a replacement that made the text longer, or shorter, by so much."""
+        first = bisect.bisect_right(self._marks, (start, len(self.lines)))
+        self._marks[first:] = [(at + size, line + lines) for at, line in self._marks[first:] if at >= end]
+
+
+def _places(content: bytearray, replacement: Replacement) -> list[int]:
+    old = _encoded(replacement.old)
+    if not old:
+        return [0] if not content else []
+    found = []
+    at = content.find(old)
+    while at >= 0:
+        found.append(at)
+        at = content.find(old, at + len(old))
+    return found if replacement.every or len(found) == 1 else []
+
+
+def _encoded(text: str) -> bytearray:
+    return bytearray(text, "utf-8", "surrogatepass")
+
+
+def _decoded(content: bytearray) -> str:
+    return content.decode("utf-8", "surrogatepass")
 
 
 class Piece(NamedTuple):
@@ -201,7 +224,7 @@ class Replay:
                     text = other.text
                     break
         if text is None:
-            fitting = (one for one in self._stored(edit.at) if first is None or State(one, []).places(first))
+            fitting = (one for one in self._stored(edit.at) if first is None or _places(_encoded(one), first))
             text = next(iter(fitting), None)
         if text is None or (state is not None and text == state.text):
             return
@@ -323,12 +346,3 @@ def _reach(here: list[Tokens], there: list[Tokens]) -> int:
     some = here[: len(there) + _CONTEXT]
     matcher = difflib.SequenceMatcher(None, some, there, autojunk=False)
     return max((i + size for i, _, size in matcher.get_matching_blocks() if size), default=0)
-
-
-def _around(text: bytearray, start: int, end: int) -> tuple[int, int]:
-    """A piece of text with whole lines before and after it, so that a change can be told from the same lines nearby."""
-    for _ in range(_CONTEXT + 1):
-        start = text.rfind(b"\n", 0, max(start - 1, 0)) + 1 if start else 0
-        end = text.find(b"\n", end + 1) if 0 <= end < len(text) else -1
-        end = len(text) if end < 0 else end
-    return start, end

@@ -10,7 +10,6 @@ import os
 import sqlite3
 import time
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 from sessionlog.archive import read, readonly, sidecar
@@ -52,7 +51,7 @@ def _as_it_is(place: Place, identity: str, stamp: str) -> sqlite3.Connection | N
     path = KIND.path(place)
     if not stamp or not os.path.exists(path):
         return None
-    uri = f"{Path(path).absolute().as_uri()}?mode=rw"
+    uri = readonly.file_uri(path, "mode=rw")
     connection = sqlite3.connect(uri, uri=True, timeout=sidecar.LOCK_WAIT, isolation_level=None)
     try:
         if (

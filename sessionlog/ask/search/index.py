@@ -6,11 +6,9 @@ It is a file of its own beside the archive (see archive/sidecar.py).
 from __future__ import annotations
 
 import os
-import shutil
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
-from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from sessionlog.agents.claude_code.tools import CALL_ENDS, CALL_START
@@ -75,6 +73,9 @@ def brought_up_to_date(place: Place, archive: sqlite3.Connection, progress: Prog
     try:
         catch_up(place, archive, progress)
     except (OSError, sqlite3.OperationalError):  # read-only or full
+        import shutil
+        from tempfile import TemporaryDirectory  # both take 5 ms, and nearly nobody needs them
+
         with TemporaryDirectory(prefix="sessionlog-search-") as folder:
             there = Place(place.home, place.project, os.path.join(folder, os.path.basename(place.db)))
             if not os.path.exists(f"{path_of(place)}-wal"):  # else the file alone may not be whole

@@ -1,0 +1,227 @@
+"""`sessionlog` as often as it is wanted, imported once: starting it takes ten times as long as most of its commands.
+
+A process of its own reads requests and forks one command for each. What is new in a command is its words, environment,
+folder, and where it reads and prints, as for any process. Use a real start where that is what is tested.
+"""
+
+from __future__ import annotations
+
+import atexit
+import importlib
+import io
+import json
+import os
+import pkgutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import traceback
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NoReturn
+
+ROOT = Path(__file__).parents[2]
+TEMPORARY = tempfile.gettempdir()  # that of the run, and not of a test, which may be full
+# What Python itself reads when it starts: a command with one of these is no fork of another.
+AT_THE_START = ("PYTHON", "LC_", "LANG", "LD_")
+
+
+class Forked:
+    """A command that runs, as far as subprocess.Popen would tell of it."""
+
+    def __init__(self, pid: int, ended: io.BufferedReader) -> None:
+        self.pid, self._ended = pid, ended
+        self.returncode: int | None = None
+        self._over = threading.Event()
+        threading.Thread(target=self._wait, daemon=True).start()
+
+    def _wait(self) -> None:
+        with self._ended:
+            self.returncode = int(self._ended.read() or -signal.SIGKILL)
+        self._over.set()
+
+    def poll(self) -> int | None:
+        return self.returncode
+
+    def ends_within(self, seconds: float | None) -> bool:
+        return self._over.wait(seconds)
+
+    def wait(self, timeout: float | None = None) -> int:
+        if not self.ends_within(timeout) or self.returncode is None:
+            raise subprocess.TimeoutExpired("sessionlog", timeout or 0)
+        return self.returncode
+
+
+class _Server:
+    """The process that forks."""
+
+    def __init__(self) -> None:
+        self.ours, theirs = socket.socketpair()
+        os.set_inheritable(theirs.fileno(), True)
+        words = [sys.executable, __file__, str(theirs.fileno())]
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        # Not by subprocess: it outlives the test that needs it first, and is over when this process is.
+        self.pid = os.posix_spawn(sys.executable, words, environment)
+        theirs.close()
+        self.lock = threading.Lock()
+        atexit.register(self.end)
+
+    def end(self) -> None:
+        self.ours.close()
+        with suppress(ChildProcessError):
+            os.waitpid(self.pid, 0)
+
+    def start(self, request: dict[str, Any], *files: int) -> Forked:
+        ended, told = os.pipe()
+        with self.lock:
+            data = json.dumps(request).encode()
+            socket.send_fds(self.ours, [len(data).to_bytes(4, "big")], [*files, told])
+            self.ours.sendall(data)
+            os.close(told)
+            reader = os.fdopen(ended, "rb")
+            pid = int(reader.readline())
+        return Forked(pid, reader)
+
+
+_server: _Server | None = None
+
+
+def start(words: list[str], *files: int, environment: dict[str, str], terminal: bool = False) -> Forked:
+    """Start a command with these three files as its own; in a terminal if they are one."""
+    global _server  # noqa: PLW0603 (one for all tests of this process)
+    if _server is None or _server.ours.fileno() < 0:
+        _server = _Server()
+    request = {"words": words, "environment": environment, "folder": os.getcwd(), "terminal": terminal}
+    return _server.start(request, *files)
+
+
+def run(
+    *words: str | Path,
+    env: dict[str, str] | None = None,
+    timeout: float = 60,
+    interrupt: tuple[int, float] | None = None,
+) -> subprocess.CompletedProcess[bytes]:
+    """As subprocess.run does it for `sessionlog` with these words, with nothing on stdin.
+
+    `interrupt` is a signal, and after how many seconds it is sent if the command is still running.
+    """
+    environment = dict(os.environ if env is None else env)
+    if any(name.startswith(AT_THE_START) for name in environment if name not in (*os.environ, "PYTHONPATH")):
+        return subprocess.run(
+            [sys.executable, "-m", "sessionlog", *words],
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            env=environment,
+            timeout=timeout,
+            check=False,
+        )
+    with (
+        open(os.devnull, "rb") as given,
+        tempfile.TemporaryFile(dir=TEMPORARY) as stdout,
+        tempfile.TemporaryFile(dir=TEMPORARY) as stderr,
+    ):
+        files = [file.fileno() for file in (given, stdout, stderr)]
+        command = start([str(word) for word in words], *files, environment=environment)
+        if interrupt and not command.ends_within(interrupt[1]):
+            with suppress(ProcessLookupError):  # it ended just now
+                os.kill(command.pid, interrupt[0])
+        try:
+            code = command.wait(timeout)
+        except subprocess.TimeoutExpired:
+            os.kill(command.pid, signal.SIGKILL)
+            raise
+        printed = []
+        for file in (stdout, stderr):
+            file.seek(0)
+            printed.append(file.read())
+    return subprocess.CompletedProcess(["sessionlog", *words], code, *printed)
+
+
+# --- in the process that forks ------------------------------------------------------------------------------------------
+
+
+def _import_all() -> None:
+    """All that commands use, but what only few of them do and what takes long."""
+    import sessionlog
+
+    rooms = "archive redact text agents transcripts session ask maintain export install cli".split()
+    for found in pkgutil.walk_packages(sessionlog.__path__, "sessionlog."):
+        if found.name.split(".")[1] in rooms and not found.name.endswith("__main__"):
+            with suppress(ImportError):  # of an extra that is not installed
+                importlib.import_module(found.name)
+
+
+def _command(files: list[int], words: list[str], environment: dict[str, str], folder: str, terminal: bool) -> NoReturn:
+    """Be the command. Ends as a process of Python does."""
+    os.environ.clear()
+    os.environ.update(environment)
+    time.tzset()
+    os.chdir(folder)
+    for number, file in enumerate(files):
+        os.dup2(file, number)
+    os.closerange(3, max(files) + 2)
+    if terminal:
+        import fcntl
+        import termios
+
+        os.setsid()
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    sys.stdin = open(0, encoding="utf-8")  # noqa: SIM115 (as long as the process)
+    sys.stdout = open(1, "w", encoding="utf-8", buffering=1 if os.isatty(1) else -1)  # noqa: SIM115
+    sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1)  # noqa: SIM115
+    sys.__stdin__, sys.__stdout__, sys.__stderr__ = sys.stdin, sys.stdout, sys.stderr
+    sys.argv = ["sessionlog", *words]
+    code: Any = 0
+    try:
+        from sessionlog.cli.main import main
+
+        main()
+    except SystemExit as error:
+        code = error.code or 0
+        if not isinstance(code, int):
+            print(code, file=sys.stderr)
+            code = 1
+    except BaseException:
+        traceback.print_exc()
+        code = 1
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code & 255)
+
+
+def _serve(server: socket.socket) -> None:
+    _import_all()
+    while True:
+        size, files, _, _ = socket.recv_fds(server, 4, 4)
+        with suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG if size else 0)[0]:
+                pass
+        if not size:
+            return
+        data = b""
+        while len(data) < int.from_bytes(size, "big"):
+            data += server.recv(1 << 16)
+        if not os.fork():  # who waits for the command
+            server.close()
+            *own, told = files
+            pid = os.fork()
+            if not pid:
+                os.close(told)
+                _command(own, **json.loads(data))
+            os.write(told, f"{pid}\n".encode())
+            _, status = os.waitpid(pid, 0)
+            os.write(told, str(os.waitstatus_to_exitcode(status)).encode())
+            os._exit(0)
+        for file in files:
+            os.close(file)
+
+
+if __name__ == "__main__":
+    _serve(socket.socket(fileno=int(sys.argv[1])))
