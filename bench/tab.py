@@ -105,8 +105,8 @@ def as_text(tab: Tab | None, events: int) -> str:
     if tab is None:
         return "There is no Chromium here: the tab was not measured."
     lines = [
-        f"The session of {events:,} events in Chromium, {PACE} steps a second (three times as fast as a key that is held "
-        f"down), from its first entry{' to the last' if tab.there.ended else f' for {len(tab.there.times):,} steps'}, "
+        f"The session of {events:,} events in Chromium, {PACE} steps a second (three times as fast as a key that is "
+        f"held down), from its first entry{' to the last' if tab.there.ended else f' for {len(tab.there.times):,} steps'}, "
         "and back. A step lasts until its frame is drawn."
     ]
     rows = []
@@ -142,9 +142,9 @@ def _tasks(page: Page, session: CDPSession) -> Iterator[float]:
     """What each task of the page's main thread takes while one goes on, in processor time (s): other programs that run
     on this machine do not count."""
     events: list[Any] = []
-    done: list[Any] = []
+    done: list[bool] = []
     session.on("Tracing.dataCollected", lambda message: events.extend(message["value"]))
-    session.on("Tracing.tracingComplete", lambda message: done.append(message))
+    session.on("Tracing.tracingComplete", lambda _: done.append(True))
     categories = {"includedCategories": ["disabled-by-default-devtools.timeline", "devtools.timeline"]}
     session.send("Tracing.start", {"transferMode": "ReportEvents", "traceConfig": categories})
     _walk(page, "k", TRACED)
