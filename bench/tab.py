@@ -104,10 +104,10 @@ def as_text(tab: Tab | None, events: int) -> str:
     """A paragraph for the report."""
     if tab is None:
         return "There is no Chromium here: the tab was not measured."
+    how_far = "to the last" if tab.there.ended else f"for {len(tab.there.times):,} steps"
     lines = [
         f"The session of {events:,} events in Chromium, {PACE} steps a second (three times as fast as a key that is "
-        f"held down), from its first entry{' to the last' if tab.there.ended else f' for {len(tab.there.times):,} steps'}, "
-        "and back. A step lasts until its frame is drawn."
+        f"held down), from its first entry {how_far}, and back. A step lasts until its frame is drawn."
     ]
     rows = []
     for name, walk in (("`j`, forwards", tab.there), ("`k`, backwards", tab.back)):
