@@ -55,6 +55,14 @@ def pytest_xdist_auto_num_workers() -> Iterator[None]:
     return count if os.environ.get("PYTEST_XDIST_AUTO_NUM_WORKERS") else count + 1
 
 
+# Those that take longest run first: else one of them may be all that is left to run at the end.
+LONGEST = ("test_checks_are_clean[mypy]", "test_axe_finds_nothing_on_any_page", "test_no_command_connects")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.name not in LONGEST)
+
+
 def usual_signals() -> None:
     """SIGINT and SIGQUIT as a terminal would have them, for us and for whatever we start.
 
