@@ -174,7 +174,7 @@ def main() -> None:
     archives.add_session(found, LONG, LONG_EVENTS)
     if options.only_tab:
         with browsing(found.env, folder) as server:
-            print(tab.told(tab.measure(_address(server, found), options.steps), LONG_EVENTS))
+            print(tab.as_text(tab.measure(_address(server, found), options.steps), LONG_EVENTS))
         return
     asked = pages(found)
     rows = []

@@ -7,6 +7,9 @@ from datetime import datetime, timedelta, timezone
 
 from sessionlog.errors import SessionlogError
 
+# The end of what has none; the archive compares times as text.
+FOREVER = "9999-12-31T23:59:59.999Z"
+
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 

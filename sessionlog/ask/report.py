@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from typing import Any, NamedTuple
 
@@ -50,8 +51,30 @@ def gather(places: list[Place], since: str, until: str, client: str | None = Non
             listed = sessions.page([source], wanted, sessions.Order("started", False), None, 10_000).rows
             if listed:
                 rows = [_session(connection, row) for row in listed]
-                projects.append(ProjectReport(place.project, stats.totals(counted.only(place)), rows))
-        return Report(since, until, stats.totals(counted), projects)
+                projects.append(ProjectReport(place.project, _totals(listed, _count_files(connection, listed)), rows))
+        every = [row.row for project in projects for row in project.sessions]
+        return Report(since, until, _totals(every, sum(project.totals["files"] for project in projects)), projects)
+
+
+def _totals(rows: list[Row], files: int) -> Row:
+    """The sums of what is listed: an invoice has to add up."""
+    costs = [row["cost_usd"] for row in rows if row["cost_usd"] is not None]
+    return {
+        "sessions": len(rows),
+        "prompts": sum(row["prompts"] for row in rows),
+        "tools": sum(row["tool_calls"] for row in rows),
+        "failures": sum(row["failures"] for row in rows),
+        "files": files,
+        "tokens": sum(row["tokens"] or 0 for row in rows),
+        "cost_usd": sum(costs) if costs else None,
+        "unpriced_tokens": sum(row["unpriced_tokens"] or 0 for row in rows),
+    }
+
+
+def _count_files(connection: Any, rows: list[Row]) -> int:
+    numbers = json.dumps([row["number"] for row in rows])
+    query = "SELECT count(DISTINCT path) AS files FROM changes WHERE session IN (SELECT value FROM json_each(?))"
+    return int(connection.execute(query, (numbers,)).fetchone()["files"])
 
 
 def _session(connection: Any, row: Row) -> SessionReport:

@@ -12,7 +12,7 @@ from sessionlog.cli.main import example
 
 @example("sessionlog browse", "sessionlog browse --project ~/code/shop", "sessionlog browse --no-open --port 9000")
 @click.command()
-@click.option("--project", metavar="DIR", type=click.Path(), help="Only the project in DIR.")
+@click.option("--project", metavar="DIR", type=click.Path(file_okay=False), help="Only the project in DIR.")
 @click.option("--all", "everywhere", is_flag=True, help="All projects, which is the default.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), help="The port; 8417, or a free one, if none is given.")

@@ -15,6 +15,7 @@ from sessionlog.ask.provenance import open as provenance
 from sessionlog.ask.provenance.commit import Behind, Shares, Summary
 from sessionlog.ask.provenance.describe import Describer
 from sessionlog.cli.common import json_option, places, print_json, project_option
+from sessionlog.cli.completion import offer, revisions
 from sessionlog.cli.main import example
 from sessionlog.cli.terminal import page
 from sessionlog.errors import SessionlogError
@@ -31,7 +32,7 @@ PROMPTS = 5
     "sessionlog commit main..HEAD --agent-trace traces.jsonl",
 )
 @click.command()
-@click.argument("revision", default="HEAD", metavar="[REV|RANGE]")
+@click.argument("revision", default="HEAD", metavar="[REV|RANGE]", shell_complete=offer(revisions))
 @click.option(
     "--format",
     "form",

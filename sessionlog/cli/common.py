@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from sessionlog import times
 from sessionlog.archive import read
@@ -25,7 +26,7 @@ def project_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 project_option = click.option(
-    "--project", metavar="DIR", type=click.Path(), help="The project in DIR instead of the current one."
+    "--project", metavar="DIR", type=click.Path(file_okay=False), help="The project in DIR instead of the current one."
 )
 
 
@@ -39,6 +40,9 @@ class When(click.ParamType):  # type: ignore[type-arg,unused-ignore]
             return times.parse(value)
         except SessionlogError as error:
             self.fail(str(error), param, ctx)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return [CompletionItem(one) for one in ("today", "yesterday", "24h", "7d", "30d") if one.startswith(incomplete)]
 
 
 since_option = click.option("--since", type=When(), help="Only what happened since then: 24h, 7d, yesterday, a date.")
@@ -71,7 +75,7 @@ def places(project: str | None, everywhere: bool) -> list[Place]:
     for place in found:
         read.bring_up_to_date(place)
         for notice in read.notices(place):
-            click.secho(f"Note: {safe(notice)}", fg="yellow", err=True)
+            terminal.say(f"Note: {safe(notice)}", fg="yellow")
     return found
 
 
@@ -79,7 +83,8 @@ def nothing_found(asked: list[Place], what: str, fail: bool, as_json: bool = Fal
     """The one rule for an empty answer: a sentence on stderr and exit 0, or 1 if the caller asked for that."""
     if not as_json:
         empty = not any(os.path.exists(place.db) for place in asked)
-        click.echo(str(read.nothing_recorded(asked)).capitalize() if empty else f"{what.capitalize()}.", err=True)
+        text = str(read.nothing_recorded(asked)) if empty else f"{what}."
+        terminal.say(text[:1].upper() + text[1:])
     if fail:
         raise click.exceptions.Exit(1)
 

@@ -1,10 +1,10 @@
-"""`sessionlog completion`, and what is offered where a session id is expected."""
+"""`sessionlog completion`, and what the Tab key offers where an argument has values."""
 
 from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, suppress
 from itertools import islice
 
@@ -12,6 +12,7 @@ import click
 from click.shell_completion import CompletionItem, get_completion_class
 
 from sessionlog.archive import read
+from sessionlog.archive.place import Place
 from sessionlog.cli.main import cli, example
 from sessionlog.errors import SessionlogError
 from sessionlog.text import plain
@@ -41,14 +42,93 @@ def command(shell: str) -> None:
 
 
 def session_ids(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The newest sessions whose id begins as typed, each with its first prompt."""
-    found = [CompletionItem("last", help="the newest session")] if "last".startswith(incomplete) else []
+    """Names for the newest sessions, tags, and ids that begin as typed, each with the first prompt."""
+    found = [CompletionItem(name, help=about) for name, about in NAMES.items() if name.startswith(incomplete)]
+    found += tags(ctx, param, incomplete)
     with suppress(OSError, sqlite3.Error, SessionlogError):  # whatever is wrong, a Tab key is not the place to say it
-        places = read.all_places() if ctx.params.get("everywhere") else [read.place_of(ctx.params.get("project"))]
-        for place in places:
+        for place in _places(ctx):
             with closing(read.connect(place)) as connection:
                 found += islice(_beginning_with(incomplete, connection), OFFERED)
     return found
+
+
+NAMES = {"last": "the newest session", "last~1": "the one before it", "today": "the newest session of today"}
+
+
+def tags(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The tags of sessions."""
+    from sessionlog.archive import notes
+
+    with suppress(OSError, SessionlogError):
+        found = {tag for place in _places(ctx) for one in notes.load(place).values() for tag in one.tags}
+        return _beginning(sorted(found), incomplete, "tag")
+    return []
+
+
+def offer(values: Callable[[], Iterable[str]]) -> Callable[..., list[CompletionItem]]:
+    """The completion of an argument whose values a function lists; it is called when the Tab key is pressed."""
+
+    def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        with suppress(OSError, sqlite3.Error, SessionlogError):
+            return _beginning(values(), incomplete)
+        return []
+
+    return complete
+
+
+def event_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The hook events; of another agent, its own."""
+    from sessionlog.agents import registry
+    from sessionlog.agents.claude_code.events import RECORDED
+
+    agent = ctx.params.get("agent")
+    if agent in registry.others("settings"):
+        from sessionlog.install import other_agents
+
+        return _beginning(other_agents.settings(str(agent)).EVENTS, incomplete)
+    return _beginning(RECORDED, incomplete)
+
+
+def tool_list(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Tools with commas between them."""
+    before, comma, last = incomplete.rpartition(",")
+    items = _recorded(ctx, "tool", last)
+    return [CompletionItem(f"{before}{comma}{item.value}") for item in items]
+
+
+def agent_types(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The types of sub-agents that occur in the archives."""
+    found: set[str] = set()
+    with suppress(OSError, sqlite3.Error, SessionlogError):
+        for place in _places(ctx):
+            with closing(read.connect(place)) as connection:
+                rows = connection.execute("SELECT DISTINCT agent_type FROM subagent_facts WHERE agent_type <> ''")
+                found |= {row["agent_type"] for row in rows}
+    return _beginning(sorted(found), incomplete)
+
+
+def services() -> list[str]:
+    """The sections of PostgreSQL's service file."""
+    import configparser
+    import os
+
+    parser = configparser.ConfigParser(interpolation=None, strict=False)
+    with suppress(configparser.Error, UnicodeDecodeError):
+        parser.read(os.environ.get("PGSERVICEFILE") or os.path.expanduser("~/.pg_service.conf"), encoding="utf-8")
+    return parser.sections()
+
+
+def revisions() -> list[str]:
+    """HEAD, and the branches and tags of the repository that we are in."""
+    import os
+
+    from sessionlog.system.git import Repository
+
+    root = os.getcwd()
+    while not os.path.exists(f"{root}/.git") and root != os.path.dirname(root):
+        root = os.path.dirname(root)
+    names = Repository(root).run("for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/tags")
+    return ["HEAD", *names.decode("utf-8", "replace").split()]
 
 
 def audit_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -57,6 +137,19 @@ def audit_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> 
 
     found = audit.audits().values()
     return [CompletionItem(one.name, help=one.title) for one in found if one.name.startswith(incomplete)]
+
+
+def _places(ctx: click.Context) -> list[Place]:
+    return read.all_places() if ctx.params.get("everywhere") else [read.place_of(ctx.params.get("project"))]
+
+
+def _beginning(values: Iterable[str], incomplete: str, about: str | None = None) -> list[CompletionItem]:
+    """Those that begin as typed. What a shell would not take literally is never put on a command line."""
+    found = [one for one in values if one.startswith(incomplete) and re.fullmatch(LITERAL, one)]
+    return [CompletionItem(one, help=about) for one in found]
+
+
+LITERAL = r"[\w./~@%+-]+"
 
 
 def table_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -68,15 +161,15 @@ def table_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> 
 
 def recorded_values(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The tools, branches, models or agents that occur in the archives."""
+    return _recorded(ctx, param.name or "", incomplete)
+
+
+def _recorded(ctx: click.Context, name: str, incomplete: str) -> list[CompletionItem]:
     from sessionlog.ask.rollup import sessions, stats
 
-    with suppress(OSError, sqlite3.Error, SessionlogError):
-        found = read.all_places() if ctx.params.get("everywhere") else [read.place_of(ctx.params.get("project"))]
-        with stats.Counted(found) as counted:
-            sources = [sessions.Source(place.name, connection) for place, connection in counted.connections]
-            values = sessions.choices(sources).get(param.name or "", [])
-        # What a shell would not take literally is never put on a command line.
-        return [CompletionItem(one) for one in values if one.startswith(incomplete) and re.fullmatch(r"[\w./-]+", one)]
+    with suppress(OSError, sqlite3.Error, SessionlogError), stats.Counted(_places(ctx)) as counted:
+        sources = [sessions.Source(place.name, connection) for place, connection in counted.connections]
+        return _beginning(sessions.choices(sources).get(name, []), incomplete)
     return []
 
 
@@ -111,7 +204,6 @@ def _beginning_with(incomplete: str, connection: sqlite3.Connection) -> Iterator
     from sessionlog.archive import lookup
 
     for row in lookup.sessions(connection):
-        # What a shell would not take literally is never put on a command line.
-        if row["session_id"].startswith(incomplete) and re.fullmatch(r"[\w.-]+", row["session_id"]):
+        if row["session_id"].startswith(incomplete) and re.fullmatch(LITERAL, row["session_id"]):
             prompt = plain.one_line(row["first_prompt"] or "", 60)
             yield CompletionItem(row["session_id"], help=f"{plain.local_time(row['started_at'])} {prompt}")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime, timezone
 from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
+from sessionlog import times
 from sessionlog.archive import place as projects
 from sessionlog.cli.common import json_option, print_json, to_json
 from sessionlog.cli.main import example
@@ -15,15 +17,22 @@ from sessionlog.errors import SessionlogError
 from sessionlog.install import config_json
 from sessionlog.text import plain
 
+PAUSES = "record.pauses"
+
 
 def _names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     return [CompletionItem(name) for name in config_json.DEFAULTS if name.startswith(incomplete)]
 
 
+def _values(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    is_switch = isinstance(config_json.DEFAULTS.get(ctx.params.get("name") or ""), bool)
+    return [CompletionItem(one) for one in ("true", "false") if is_switch and one.startswith(incomplete)]
+
+
 @example("sessionlog config", "sessionlog config record.tool_output false", "sessionlog config --json")
 @click.command()
 @click.argument("name", required=False, shell_complete=_names)
-@click.argument("value", required=False)
+@click.argument("value", required=False, shell_complete=_values)
 @json_option
 def command(name: str | None, value: str | None, as_json: bool) -> None:
     """Show all settings; with NAME, one of them; with NAME and VALUE, change it.
@@ -44,9 +53,25 @@ def command(name: str | None, value: str | None, as_json: bool) -> None:
         click.secho(f"# {plain.safe(projects.home_folder())}/config.json", dim=True)
     for key, found in shown.items():
         is_default = found == config_json.DEFAULTS[key]
+        shown_value = _pauses(found) if key == PAUSES and found else to_json(found)
         click.echo(
-            click.style(key, fg="yellow") + f" {to_json(found)}" + click.style("  # default" * is_default, dim=True)
+            click.style(key, fg="yellow") + f" {shown_value}" + click.style("  # default" * is_default, dim=True)
         )
+
+
+def _pauses(pauses: list[list[str]]) -> str:
+    """When recording goes on, and when it did not."""
+    now = times.archive_text(datetime.now(timezone.utc))
+    texts = []
+    for begin, end in pauses:
+        if end == times.FOREVER:
+            texts.append(f"paused since {plain.local_time(begin)}, until `sessionlog pause --off`")
+        elif begin <= now < end:
+            left = plain.length(times.moment(end) - times.moment(now))
+            texts.append(f"paused until {plain.local_time(end)}, for {left} more")
+        else:
+            texts.append(f"{plain.local_time(begin)} to {plain.local_time(end)}")
+    return ("\n" + " " * (len(PAUSES) + 1)).join(reversed(texts))
 
 
 def _parse(name: str, text: str) -> Any:

@@ -7,17 +7,23 @@ from typing import Any
 
 import click
 
+from sessionlog.cli import terminal
 from sessionlog.errors import SessionlogError
+
+BAR = 30  # columns
+# Brackets, percents and the time that is left.
+BESIDE_BAR = 24
 
 
 def note(text: str) -> None:
     """Print what the user should know, apart from the diff."""
-    click.secho(f"Note: {text}", fg="yellow", err=True)
+    terminal.say(f"Note: {text}", fg="yellow")
 
 
 def progress_bar(label: str, length: int = 1, hidden: bool = False) -> Any:
     """A bar on stderr, which leaves stdout to the answer."""
-    return click.progressbar(length=length, label=label, width=30, hidden=hidden, show_eta=True, file=sys.stderr)
+    width = max(min(BAR, terminal.width() - len(label) - BESIDE_BAR), 5)
+    return click.progressbar(length=length, label=label, width=width, hidden=hidden, show_eta=True, file=sys.stderr)
 
 
 def confirm(question: str, yes: bool) -> None:

@@ -5,12 +5,21 @@ from __future__ import annotations
 import os
 
 import click
+from click.shell_completion import CompletionItem
 
 from sessionlog.archive import place as projects
 from sessionlog.cli.main import example
 from sessionlog.errors import SessionlogError
 from sessionlog.install import config_json
 from sessionlog.text import plain
+
+
+def _offered(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Folders and files; with --remove, what is excluded."""
+    if not ctx.params.get("remove"):
+        return [CompletionItem(incomplete, type="file")]
+    listed: list[str] = config_json.get(config_json.load(), "record.exclude")
+    return [CompletionItem(one) for one in listed if one.startswith(incomplete)]
 
 
 @example(
@@ -20,7 +29,7 @@ from sessionlog.text import plain
     "sessionlog exclude --remove ~/private",
 )
 @click.command()
-@click.argument("patterns", nargs=-1, metavar="[PATTERN]…", type=click.Path())
+@click.argument("patterns", nargs=-1, metavar="[PATTERN]…", type=click.Path(), shell_complete=_offered)
 @click.option("--remove", is_flag=True, help="Record these again from now on.")
 def command(patterns: tuple[str, ...], remove: bool) -> None:
     """Do not record some projects or files; without PATTERN, list what is excluded.
@@ -29,11 +38,14 @@ def command(patterns: tuple[str, ...], remove: bool) -> None:
     in it is recorded or imported. Any other is looked for within each project: tool calls on such files are not
     recorded. What is in the archives already stays; `sessionlog prune` removes it.
     """
+    if remove and not patterns:
+        raise click.UsageError("--remove needs a PATTERN; `sessionlog exclude` lists them.")
     named = [_pattern(text) for text in patterns]
     listed: list[str] = config_json.get(config_json.load(), "record.exclude")
     if remove:
         if missing := [text for text in named if text not in listed]:
-            raise SessionlogError(f"{missing[0]} is not excluded{plain.did_you_mean(missing[0], listed)}")
+            hint = plain.did_you_mean(missing[0], listed) or "; `sessionlog exclude` lists what is"
+            raise SessionlogError(f"{missing[0]} is not excluded{hint}")
         listed = config_json.change("record.exclude", lambda old: [text for text in old if text not in named])
     elif named:
         listed = config_json.change("record.exclude", lambda old: [*old, *(text for text in named if text not in old)])

@@ -9,6 +9,7 @@ import click
 from sessionlog.agents.claude_code.events import CORE, RECORDED
 from sessionlog.agents.registry import CLAUDE_CODE
 from sessionlog.cli import agents
+from sessionlog.cli.completion import event_names
 from sessionlog.cli.main import example
 from sessionlog.install import commands, other_agents
 
@@ -20,7 +21,7 @@ from sessionlog.install import commands, other_agents
     "sessionlog hook-command --agent gemini BeforeTool",
 )
 @click.command("hook-command")
-@click.argument("event", required=False, metavar="[EVENT]")
+@click.argument("event", required=False, metavar="[EVENT]", shell_complete=event_names)
 @click.option(
     "--agent", type=click.Choice(agents.CLIENTS), default=CLAUDE_CODE, show_default=True, help="The agent to record."
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import sys
 from collections.abc import Callable
@@ -133,7 +134,9 @@ def main() -> None:
     except click.exceptions.Abort:  # Ctrl+C
         sys.exit(INTERRUPTED)
     except click.ClickException as error:
-        error.show()
+        message = io.StringIO()
+        error.show(message)
+        terminal.say(message.getvalue().rstrip("\n"))
         sys.exit(error.exit_code)
     except BrokenPipeError:
         # `sessionlog show … | head`: the reader left, which is no error. Python would complain again at exit.
@@ -141,7 +144,7 @@ def main() -> None:
     except Exception as error:  # a full or read-only disk, a damaged archive, or a mistake of ours
         if "--debug" in sys.argv:
             raise
-        click.secho(f"Error: {safe(_in_words(error))}", fg="red", err=True, color=terminal.wants_colour())
+        terminal.say(f"Error: {safe(_in_words(error))}", fg="red", color=terminal.wants_colour())
         sys.exit(1)
     else:
         sys.exit(code if isinstance(code, int) else 0)

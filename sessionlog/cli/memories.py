@@ -7,12 +7,18 @@ from typing import Any
 
 import click
 
+from sessionlog.cli.completion import offer
 
-def memory_options(metavar: str, listed: str, forget: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+
+def memory_options(
+    metavar: str, listed: str, forget: str, remembered: Callable[[], Iterable[str]]
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """The two options, with their help."""
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
-        command = click.option("--forget", "forgotten", metavar=metavar, multiple=True, help=forget)(command)
+        command = click.option(
+            "--forget", "forgotten", metavar=metavar, multiple=True, shell_complete=offer(remembered), help=forget
+        )(command)
         return click.option("--remembered", is_flag=True, help=listed)(command)
 
     return add

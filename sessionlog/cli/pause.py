@@ -7,13 +7,13 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from sessionlog import times
 from sessionlog.cli.main import example
 from sessionlog.install import config_json
 from sessionlog.text import plain
 
-FOREVER = "9999-12-31T23:59:59.999Z"
 UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 
 
@@ -28,6 +28,9 @@ class Length(click.ParamType):  # type: ignore[type-arg,unused-ignore]
             self.fail(f"{value!r} is not a length of time; write 30m, 2h or 1d", param, ctx)
         return timedelta(**{UNITS[match[2]]: int(match[1])})
 
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return [CompletionItem(one) for one in ("30m", "1h", "2h", "1d") if one.startswith(incomplete)]
+
 
 @example("sessionlog pause 2h", "sessionlog pause", "sessionlog pause --off")
 @click.command()
@@ -40,7 +43,7 @@ def command(length: timedelta | None, off: bool) -> None:
     """
     now = datetime.now().astimezone()
     at = times.archive_text(now)
-    until = times.archive_text(now + length) if length else FOREVER
+    until = times.archive_text(now + length) if length else times.FOREVER
 
     def update(pauses: list[list[str]]) -> list[list[str]]:
         ended = [[begin, min(end, at)] for begin, end in pauses if begin < at]

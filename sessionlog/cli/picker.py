@@ -49,7 +49,10 @@ STYLE = Style.from_dict(
         "bar": "reverse",
     }
 )
-KEYS = "Enter show · ^R resume · ^O browser · ^E export · ^Y copy · Tab all · Esc quit"
+# From the most to the least important: what does not fit is left out from the end on.
+KEYS = ("Enter show", "Esc quit", "^R resume", "Tab {}", "^O browser", "^E export", "^Y copy", "⇧↓ scroll")
+# The longest name of a project in the list.
+PROJECT = 16
 
 
 class Picked(NamedTuple):
@@ -75,7 +78,8 @@ class Picker:
         self.everywhere = not os.path.exists(place.db)
         self.all: list[Listed] = []
         self.shown: list[Listed] = []
-        self.chosen = 0
+        self.chosen = self.scrolled = 0
+        self.widths: tuple[int, int] = (0, 0)
         self.message = ""
         self.previews: dict[tuple[str, str], StyleAndTextTuples] = {}
         self.typed = Buffer(multiline=False, on_text_changed=lambda _: self._typed())
@@ -134,28 +138,59 @@ class Picker:
             if all(word in listed.text for word in words) or listed.row["session_id"] in found
         ]
         self.chosen = min(self.chosen, max(len(self.shown) - 1, 0))
+        self.scrolled = 0
+        failed = max((len(_failures(listed)) for listed in self.shown), default=0)
+        projects = (table.display_width(_project(listed)) for listed in self.shown) if self.everywhere else ()
+        self.widths = failed, max(projects, default=0)
 
     # --- How it looks -------------------------------------------------------------------------------------------------
 
     def _layout(self) -> Layout:
         typed = Window(BufferControl(self.typed, input_processors=[BeforeInput("Search: ", "class:quiet")]), height=1)
-        listed = Window(FormattedTextControl(self._list, get_cursor_position=lambda: Point(0, self.chosen)))
+        count = Window(FormattedTextControl(self._count), height=1, dont_extend_width=True, style="class:quiet")
+        listed = Window(
+            FormattedTextControl(self._list, get_cursor_position=lambda: Point(0, self.chosen)), width=self._width
+        )
         preview = ConditionalContainer(
-            VSplit([Window(width=1, char="│", style="class:quiet"), Window(FormattedTextControl(self._preview))]),
+            VSplit(
+                [
+                    Window(width=1, char="│", style="class:quiet"),
+                    Window(FormattedTextControl(self._preview), get_vertical_scroll=lambda _: self.scrolled),
+                ]
+            ),
             Condition(lambda: self.app.output.get_size().columns >= NARROW),
         )
-        bar = Window(FormattedTextControl(lambda: f" {self.message or KEYS}"), height=1, style="class:bar")
+        bar = Window(FormattedTextControl(lambda: f" {self.message or self._help()}"), height=1, style="class:bar")
         rule = Window(height=1, char="─", style="class:quiet")
-        return Layout(HSplit([typed, rule, VSplit([listed, preview]), bar]), focused_element=typed)
+        above = VSplit([typed, count])
+        return Layout(HSplit([above, rule, VSplit([listed, preview]), bar]), focused_element=typed)
+
+    def _width(self) -> int:
+        """The columns of the list."""
+        columns = self.app.output.get_size().columns
+        return columns if columns < NARROW else (columns - 1) // 2
+
+    def _count(self) -> str:
+        which = "all projects" if self.everywhere else os.path.basename(self.place.project)
+        found = f"{len(self.shown):,} of {len(self.all):,}" if self.typed.text else f"{len(self.all):,}"
+        return plain.one_line(f" {found} in {which}", 40)
+
+    def _help(self) -> str:
+        """As many keys as fit."""
+        line = ""
+        for key in KEYS:
+            longer = f"{line} · {key}" if line else key
+            longer = longer.format("this project" if self.everywhere else "all projects")
+            if len(longer) < self.app.output.get_size().columns:
+                line = longer
+        return line
 
     def _list(self) -> StyleAndTextTuples:
         if not self.shown:
-            return [("class:quiet", "No sessions match." if self.all else str(read.nothing_recorded([self.place])))]
-        columns = self.app.output.get_size().columns
-        width = columns if columns < NARROW else (columns - 1) // 2
+            return [("class:quiet", "No sessions match." if self.all else _nothing(self.place))]
         fragments: StyleAndTextTuples = []
         for number, listed in enumerate(self.shown):
-            fragments += _line(listed, width, self.everywhere, number == self.chosen)
+            fragments += _line(listed, self._width(), self.widths, number == self.chosen)
         return fragments
 
     def _preview(self) -> StyleAndTextTuples:
@@ -184,6 +219,8 @@ class Picker:
             keys.add(name)(lambda _, lines=lines, screens=screens: self._move(lines + screens * self._screen()))
         for name, action in (("enter", "show"), ("c-r", "resume"), ("c-o", "browse"), ("c-e", "export")):
             keys.add(name)(lambda event, action=action: self._pick(event, action))
+        for name, lines in (("s-up", -3), ("s-down", 3)):
+            keys.add(name)(lambda _, lines=lines: self._scroll(lines))
         keys.add("c-y")(lambda _: self._copy())
         keys.add("tab")(lambda _: self._switch())
         for name in ("escape", "c-c", "c-d"):
@@ -196,7 +233,13 @@ class Picker:
 
     def _move(self, step: int) -> None:
         self.message = ""
+        self.scrolled = 0
         self.chosen = max(0, min(self.chosen + step, len(self.shown) - 1))
+
+    def _scroll(self, lines: int) -> None:
+        """Move the preview; the last lines stay in sight."""
+        longest = sum(text.count("\n") for _, text, *_ in self._preview())
+        self.scrolled = max(0, min(self.scrolled + lines, longest - 3))
 
     def _pick(self, event: KeyPressEvent, action: str) -> None:
         if self.shown:
@@ -233,15 +276,29 @@ def _listed(place: Place, row: dict[str, Any]) -> Listed:
     return Listed(place, row, " ".join(text for text in texts if text).lower())
 
 
-def _line(listed: Listed, width: int, with_project: bool, is_chosen: bool) -> StyleAndTextTuples:
-    row = listed.row
+def _nothing(place: Place) -> str:
+    text = str(read.nothing_recorded([place]))
+    return text[:1].upper() + text[1:]
+
+
+def _failures(listed: Listed) -> str:
+    return f"✗{listed.row['failures']}" if listed.row["failures"] else ""
+
+
+def _project(listed: Listed) -> str:
+    return plain.one_line(os.path.basename(listed.place.project), PROJECT)
+
+
+def _line(listed: Listed, width: int, widths: tuple[int, int], is_chosen: bool) -> StyleAndTextTuples:
+    """A session; columns as wide as in all lines."""
+    row, (failed, project) = listed.row, widths
     parts = [("class:quiet", plain.local_time(row["started_at"], "%m-%d %H:%M ")), ("class:id", row["session_id"][:6])]
+    if project:
+        parts.append(("class:project", f" {table.pad(_project(listed), project)}"))
+    if failed:
+        parts.append(("class:failed", f" {_failures(listed):>{failed}}"))
     if live.is_live(row):
         parts.append(("class:live", " live"))
-    if row["failures"]:
-        parts.append(("class:failed", f" {row['failures']:,} failed"))
-    if with_project:
-        parts.append(("class:project", f" {plain.one_line(os.path.basename(listed.place.project), 16)}"))
     used = sum(table.display_width(text) for _, text in parts)
     room = max(width - used - 2, 8)
     parts.append(("", f" {table.pad(plain.one_line(row['title'] or row['first_prompt'] or '', room), room)}\n"))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import click
 
-from sessionlog.archive import lookup
+from sessionlog.archive import lookup, read
 from sessionlog.archive.place import Place
 from sessionlog.cli import memories
 from sessionlog.cli.common import When, places, project_options
@@ -39,7 +39,10 @@ SHOWN = 20
 )
 @click.option("--only", type=click.Choice(["tool-output"]), help="Only what the tools printed; the rest stays.")
 @memories.memory_options(
-    "ID", "List the pruned sessions that no import brings back.", "Let this session come back with an import."
+    "ID",
+    "List the pruned sessions that no import brings back.",
+    "Let this session come back with an import.",
+    lambda: (memory.session_id for memory in prune_memory.listed(read.all_places())),
 )
 @project_options
 @click.option("--dry-run", is_flag=True, help="Show what would go and remove nothing.")

@@ -40,7 +40,10 @@ LONGEST = 64 << 20  # bytes of a file to be tried
     help="Show what would be taken out of this file, and why; - reads stdin. Archives are left alone.",
 )
 @memories.memory_options(
-    "NAME", "List the values and patterns that are kept out from now on.", "Keep this one out no longer."
+    "NAME",
+    "List the values and patterns that are kept out from now on.",
+    "Keep this one out no longer.",
+    lambda: (remembered.name for remembered in memory.listed(home_folder())),
 )
 @project_options
 @click.option("--dry-run", is_flag=True, help="Show what would be replaced and write nothing.")

@@ -11,6 +11,7 @@ from sessionlog.ask import report
 from sessionlog.cli.common import When, nothing_found, places, project_options
 from sessionlog.cli.completion import client_option
 from sessionlog.cli.main import example
+from sessionlog.cli.terminal import page
 from sessionlog.export import report as rendering
 from sessionlog.system import atomic
 
@@ -50,4 +51,4 @@ def command(
         atomic.write(output, [text.encode("utf-8", "replace")])
         click.echo(output, err=True)
     else:
-        click.echo(text, nl=False)
+        page(text.splitlines())

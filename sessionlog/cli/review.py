@@ -8,9 +8,11 @@ from pathlib import Path
 import click
 
 from sessionlog.cli.common import places, print_json, project_options
-from sessionlog.cli.completion import session_ids
+from sessionlog.cli.completion import offer, session_ids
 from sessionlog.cli.main import example
 from sessionlog.supervisor import builtin
+
+MODELS = ("haiku", "sonnet", "opus")  # as `claude --model` calls them
 
 
 @example(
@@ -28,7 +30,7 @@ from sessionlog.supervisor import builtin
     help="The rules in FILE instead of those that come with sessionlog.",
 )
 @click.option("--claude", is_flag=True, help="Let Claude review, in a fork of the session, instead of rules.")
-@click.option("--model", metavar="NAME", help="Which model, with --claude.")
+@click.option("--model", metavar="NAME", shell_complete=offer(lambda: MODELS), help="Which model, with --claude.")
 @click.option("--brief", is_flag=True, help="Print what a reviewer gets, and review nothing.")
 @project_options
 def command(

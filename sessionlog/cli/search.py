@@ -27,7 +27,7 @@ from sessionlog.cli.common import (
     project_options,
     since_option,
 )
-from sessionlog.cli.completion import client_option, recorded_values, session_ids
+from sessionlog.cli.completion import agent_types, client_option, event_names, recorded_values, session_ids
 from sessionlog.cli.dialogue import progress_bar
 from sessionlog.cli.main import example
 from sessionlog.cli.session_view import View
@@ -50,13 +50,15 @@ from sessionlog.text import plain
     "--session", metavar="ID", shell_complete=session_ids, help="In this session; the start of its id is enough."
 )
 @click.option("--tool", shell_complete=recorded_values, help="Calls of this tool, such as Bash.")
-@click.option("--event", help="Events of this name, such as UserPromptSubmit.")
+@click.option("--event", shell_complete=event_names, help="Events of this name, such as UserPromptSubmit.")
 @click.option("--file", metavar="GLOB", help="Calls on these files, such as 'src/*.py'.")
 @since_option
 @click.option("--until", type=When(), help="Only what happened before then.")
 @click.option("--branch", shell_complete=recorded_values, help="Sessions on this git branch.")
 @client_option
-@click.option("--agent", metavar="ID|TYPE", help="What this sub-agent, or this type of them, did.")
+@click.option(
+    "--agent", metavar="ID|TYPE", shell_complete=agent_types, help="What this sub-agent, or this type of them, did."
+)
 @click.option("--role", type=click.Choice(["user", "assistant", "tool", "system"]), help="Who said or did it.")
 @click.option("--failed", is_flag=True, help="Only what failed.")
 @click.option("--best", is_flag=True, help="Best match first, instead of newest.")
@@ -150,7 +152,7 @@ class _Bar:
     LONG = 5000
 
     def __init__(self, place: Place) -> None:
-        self.label = f"Indexing {place.name}"
+        self.label = f"Indexing {plain.one_line(os.path.basename(place.project), 24)}"
         self.bar: Any = None
 
     def show(self, done: int, total: int) -> None:

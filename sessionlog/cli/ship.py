@@ -12,6 +12,7 @@ import click
 from sessionlog.archive import read
 from sessionlog.archive.place import Place, home_folder
 from sessionlog.cli.common import json_option, print_json
+from sessionlog.cli.completion import offer, services
 from sessionlog.cli.main import example
 from sessionlog.errors import SessionlogError
 from sessionlog.team import choices, connection, levels, ship
@@ -28,7 +29,12 @@ from sessionlog.text import plain
     "sessionlog ship --disable",
 )
 @click.command()
-@click.option("--enable", metavar="SERVICE", help="Ship this project from now on, to a service of ~/.pg_service.conf.")
+@click.option(
+    "--enable",
+    metavar="SERVICE",
+    shell_complete=offer(services),
+    help="Ship this project from now on, to a service of ~/.pg_service.conf.",
+)
 @click.option("--disable", is_flag=True, help="Ship this project no longer; what was shipped stays there.")
 @click.option(
     "--content",
@@ -37,8 +43,13 @@ from sessionlog.text import plain
     + "; ".join(f"{name}: {text}" for name, text in levels.LEVELS.items())
     + ".",
 )
-@click.option("--project", metavar="DIR", type=click.Path(), help="Only the project in DIR.")
-@click.option("--to", metavar="SERVICE", help="Only projects that are shipped to this service.")
+@click.option("--project", metavar="DIR", type=click.Path(file_okay=False), help="Only the project in DIR.")
+@click.option(
+    "--to",
+    metavar="SERVICE",
+    shell_complete=offer(services),
+    help="Only projects that are shipped to this service.",
+)
 @click.option(
     "--as-copy", is_flag=True, help="Ship this project's archive as a new one: it is a copy of a shipped one."
 )

@@ -12,7 +12,7 @@ from sessionlog.archive import lookup, notes, read
 from sessionlog.cli import terminal
 from sessionlog.cli.browse import browse
 from sessionlog.cli.common import json_option, places, print_json_lists, project_options
-from sessionlog.cli.completion import client_option, session_ids
+from sessionlog.cli.completion import client_option, session_ids, tool_list
 from sessionlog.cli.main import example
 from sessionlog.cli.session_view import View
 from sessionlog.cli.terminal import page
@@ -31,7 +31,7 @@ from sessionlog.session import header, load
 @click.command()
 @click.argument("session", default="last", metavar="[SESSION|HIT]", shell_complete=session_ids)
 @click.option("--full", is_flag=True, help="Fold nothing.")
-@click.option("--tools", metavar="NAMES", help="Of tool calls, only these: Bash,Edit.")
+@click.option("--tools", metavar="NAMES", shell_complete=tool_list, help="Of tool calls, only these: Bash,Edit.")
 @click.option(
     "-C", "--context", type=click.IntRange(1), default=8, show_default=True, help="How much to show around a HIT."
 )

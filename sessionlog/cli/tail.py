@@ -48,13 +48,10 @@ def command(
             nothing_found(found, "nothing is recorded", fail_if_none, as_json)
         for seen in last:
             _print(seen, everywhere, as_json)
-        try:
+        sys.stdout.flush()
+        for seen in tail.follow() if follow else ():
+            _print(seen, everywhere, as_json)
             sys.stdout.flush()
-            for seen in tail.follow() if follow else ():
-                _print(seen, everywhere, as_json)
-                sys.stdout.flush()
-        except KeyboardInterrupt:
-            pass  # how one ends it
 
 
 def _print(seen: Seen, with_project: bool, as_json: bool) -> None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import click
 
 from sessionlog.cli.common import When
+from sessionlog.cli.completion import offer, services
 from sessionlog.cli.main import example
 from sessionlog.team import admin, connection
 from sessionlog.text import plain
 
-service_option = click.option("--service", metavar="NAME", help="The section of ~/.pg_service.conf.")
+service_option = click.option(
+    "--service", metavar="NAME", shell_complete=offer(services), help="The section of ~/.pg_service.conf."
+)
 team_option = click.option("--team", metavar="NAME", help="The team: small letters, digits, - and _.")
 
 

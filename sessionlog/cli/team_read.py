@@ -18,6 +18,7 @@ from sessionlog.ask import audit as audits
 from sessionlog.ask.search import find
 from sessionlog.cli import show as show_command
 from sessionlog.cli.common import When, json_option, print_json, since_option
+from sessionlog.cli.completion import audit_names, event_names
 from sessionlog.cli.main import example
 from sessionlog.cli.rows import form_options, print_rows
 from sessionlog.cli.team_admin import service_option
@@ -87,7 +88,7 @@ def sessions(
 @whose_options
 @click.option("--session", metavar="ID", help="In this session; the start of its id is enough.")
 @click.option("--tool", help="Calls of this tool, such as Bash.")
-@click.option("--event", help="Events of this name, such as UserPromptSubmit.")
+@click.option("--event", shell_complete=event_names, help="Events of this name, such as UserPromptSubmit.")
 @click.option("--file", metavar="GLOB", help="Calls on these files, such as 'src/*.py'.")
 @click.option("--role", type=click.Choice(["user", "assistant", "tool", "system"]), help="Who said or did it.")
 @click.option("--failed", is_flag=True, help="Only what failed.")
@@ -140,7 +141,7 @@ def _print_hit(hit: find.Hit, developer: str) -> None:
 
 @example("sessionlog team audit", "sessionlog team audit dangerous-commands --since 7d --team payments --fail-if-any")
 @click.command()
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=audit_names)
 @whose_options
 @since_option
 @form_options("json", "csv")

@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Iterable
 from itertools import islice
+from typing import Any
 
 import click
 
@@ -42,6 +43,21 @@ def width() -> int:
     return shutil.get_terminal_size((120, 24)).columns
 
 
+def say(text: str, err: bool = True, **style: Any) -> None:
+    """Print sentences, with lines that end between words where a terminal would break them anywhere."""
+    if (sys.stderr if err else sys.stdout).isatty():
+        text = "\n".join(_wrapped(line) for line in text.split("\n"))
+    click.secho(text, err=err, **style)
+
+
+def _wrapped(line: str) -> str:
+    if len(line) <= width():
+        return line
+    import textwrap  # which only long sentences need
+
+    return textwrap.fill(line, width(), break_long_words=False, break_on_hyphens=False, drop_whitespace=True)
+
+
 def print_line(line: str) -> None:
     """Print a line, cut to the width of the terminal; where no terminal is, all of it."""
     if sys.stdout.isatty():
@@ -67,8 +83,8 @@ def print_parts(parts: list[str], between: str = " · ") -> None:
 
 
 def page(lines: Iterable[str]) -> None:
-    """Through the pager on a terminal; else as they come, some at a time: click flushes each time."""
-    if not sys.stdout.isatty():
+    """Through the pager on a terminal that has one; else as they come, some at a time: click flushes each time."""
+    if not sys.stdout.isatty() or os.environ.get("TERM", "dumb") == "dumb":
         rest = iter(lines)
         while block := list(islice(rest, AT_ONCE)):
             click.echo("\n".join(block))

@@ -23,7 +23,7 @@ def markdown(report: Report) -> Iterator[str]:
             yield f"| {name} | {' | '.join(cells)} | {cost} |\n"
         yield "\n"
     for project in report.projects:
-        yield from _project(project)
+        yield from _project(project, with_totals=len(report.projects) > 1)
 
 
 def html_page(report: Report) -> Iterator[str]:
@@ -33,13 +33,15 @@ def html_page(report: Report) -> Iterator[str]:
     yield from html.end()
 
 
-def _project(project: ProjectReport) -> Iterator[str]:
-    yield f"## {inert_markdown.escaped(plain.one_line(project.project, 200))}\n\n{_totals(project.totals)}\n\n"
+def _project(project: ProjectReport, with_totals: bool) -> Iterator[str]:
+    yield f"## {inert_markdown.escaped(plain.one_line(project.project, 200))}\n\n"
+    if with_totals:  # one project has those of the whole report
+        yield f"{_totals(project.totals)}\n\n"
     for session in project.sessions:
-        yield from _session(session)
+        yield from _session(session, f"{project.project}/")
 
 
-def _session(session: SessionReport) -> Iterator[str]:
+def _session(session: SessionReport, folder: str) -> Iterator[str]:
     row = session.row
     title = plain.one_line(row["title"] or row["first_prompt"] or f"Session {row['session_id'][:8]}", 100)
     facts = [
@@ -56,7 +58,8 @@ def _session(session: SessionReport) -> Iterator[str]:
     if asked:
         yield f"Asked:\n\n{''.join(asked)}\n"
     if session.files:
-        yield f"Changed: {', '.join(inert_markdown.code(path) for path in session.files)}\n\n"
+        files = [inert_markdown.code(path.removeprefix(folder)) for path in session.files]
+        yield f"Changed: {', '.join(files)}\n\n"
     if session.failed_commands:
         lines = [f"- {inert_markdown.code(item['command'] or '')}{_code(item)}\n" for item in session.failed_commands]
         yield f"Failed:\n\n{''.join(lines)}\n"
@@ -67,14 +70,13 @@ def _code(item: Row) -> str:
 
 
 def _totals(totals: Row) -> str:
-    tokens = sum(totals[f"{kind}_tokens"] for kind in ("input", "output", "cache_read", "cache_write"))
     parts = [
         plain.counted(totals["sessions"], "session"),
         plain.counted(totals["prompts"], "prompt"),
         plain.counted(totals["tools"], "tool call"),
         f"{totals['failures']:,} failed" if totals["failures"] else "",
         f"{plain.counted(totals['files'], 'file')} changed",
-        f"{plain.amount(tokens)} tokens" if tokens else "",
+        f"{plain.amount(totals['tokens'])} tokens" if totals["tokens"] else "",
         plain.cost(totals["cost_usd"], totals["unpriced_tokens"]),
     ]
     return " · ".join(filter(None, parts))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 
 from sessionlog.times import moment
 
@@ -56,6 +56,15 @@ def duration(milliseconds: float) -> str:
     return f"{milliseconds / 3_600_000:.1f} h"
 
 
+def length(time: timedelta) -> str:
+    """45 s, 12 min, 1 h 20 min, 3 d 4 h: how long something still takes."""
+    seconds = int(time.total_seconds())
+    parts = (seconds // 86400, "d"), (seconds // 3600 % 24, "h"), (seconds // 60 % 60, "min"), (seconds % 60, "s")
+    first = next((place for place, part in enumerate(parts) if part[0]), 3)
+    two = parts[first : first + 2 if first < 2 else first + 1]
+    return " ".join(f"{count} {unit}" for place, (count, unit) in enumerate(two) if count or not place)
+
+
 def size(count: int) -> str:
     """340 B, 12 KB, 4.1 MB, 1.2 GB."""
     for limit, unit, divisor in ((1e3, "B", 1), (1e6, "KB", 1e3), (1e9, "MB", 1e6)):
@@ -93,7 +102,9 @@ def did_you_mean(wanted: str, names: Iterable[str]) -> str:
     """The end of an error message: "; did you mean X?" if a name is much like what was typed, else nothing."""
     from difflib import get_close_matches  # 5 ms, which only a mistyped command pays
 
-    close = get_close_matches(wanted.lower(), sorted(names), n=2)
+    known = sorted(names)
+    begun = [name for name in known if len(wanted) > 2 and name.lower().startswith(wanted.lower())]
+    close = begun[:2] or get_close_matches(wanted.lower(), known, n=2)
     return f"; did you mean {' or '.join(close)}?" if close else ""
 
 

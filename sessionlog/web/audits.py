@@ -7,6 +7,7 @@ import csv
 import io
 import itertools
 import json
+import re
 import sqlite3
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
@@ -184,7 +185,25 @@ def _clients(asked: Asked) -> dict[str, Any]:
 
 def _editor(archive: Archive, query: audit.Audit, asked: Asked) -> str:
     """Where Datasette shows the SQL, ready to be changed."""
-    return f"/{archive.name}?{urlencode({'sql': query.sql, 'since': asked.since_at})}"
+    given = {"sql": query.sql, "since": asked.since_at}
+    if asked.client:
+        given |= {"sql": of_one_client(query.sql), "client": asked.client}
+    return f"/{archive.name}?{urlencode(given)}"
+
+
+def of_one_client(sql: str) -> str:
+    """The query with the parameter :client: tables and views of the archive hide behind parts that leave others out."""
+    own = set(re.findall(r"(\w+)(?: \([\w, ]+\))? AS (?:MATERIALIZED )?\(", sql))
+    used = set(re.findall(r"\b(?:FROM|JOIN) (\w+)", sql)) - own - {"archive", "json_each"}
+    parts = []
+    for name in sorted(used):
+        client = (
+            "client" if name == "sessions" else "(SELECT client FROM main.sessions WHERE session_id = one.session_id)"
+        )
+        parts.append(f"{name} AS NOT MATERIALIZED (SELECT * FROM main.{name} AS one WHERE {client} = :client)")
+    begin = re.match(r"(?:--.*\n)*WITH(?: RECURSIVE)?\s", sql)
+    rest = f",\n{sql[begin.end() :].lstrip()}" if begin else f"\n{sql}"
+    return f"{begin[0].rstrip() if begin else 'WITH'}\n    {f',{chr(10)}    '.join(parts)}{rest}"
 
 
 def _answer(query: audit.Audit, asked: Asked) -> AuditTable:

@@ -19,6 +19,7 @@ class Block:
     items: list[Item]
     agent: Agent | None = None
     continues: bool = False  # calls that go on from the block before
+    goes_on: bool = False  # and in the next one
     # For the template:
     entries: list[Shown] = field(default_factory=list)
     pause: str = ""
@@ -68,7 +69,7 @@ class Block:
     @property
     def version(self) -> str:
         """Changes whenever the block looks different."""
-        told = repr([(item.names, item.outcome) for item in self.items]) + str(self.is_running)
+        told = repr([(item.names, item.outcome) for item in self.items]) + str((self.is_running, self.goes_on))
         return f"{zlib.crc32(told.encode('utf-8', 'replace')):x}"
 
     @property

@@ -225,7 +225,7 @@ class View:
                 continue
             in_run = item.kind == "tool" and of_agent is None
             if run and (not in_run or len(run) == CALLS):
-                yield Block("calls", run, continues=continues)
+                yield Block("calls", run, continues=continues, goes_on=in_run)
                 continues, run = in_run, []
             if in_run:
                 run.append(item)

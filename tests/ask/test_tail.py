@@ -85,7 +85,7 @@ def test_follow_sees_what_the_hook_writes_and_ends_cleanly(hook: Hook, following
     assert "before" in one.line()
     hook(prompt("while it runs"))
     assert "while it runs" in one.line()
-    assert one.end() == (0, b"")
+    assert one.end() == (130, b"\n")
 
 
 def test_follow_waits_for_an_archive_that_is_not_there_yet(
@@ -97,7 +97,7 @@ def test_follow_waits_for_an_archive_that_is_not_there_yet(
     (tmp_path / "new").mkdir()
     hook(prompt("in a new project"), CLAUDE_PROJECT_DIR=str(tmp_path / "new"))
     assert json.loads(one.line())["payload"]["prompt"] == "in a new project"
-    assert one.end() == (0, b"")
+    assert one.end() == (130, b"\n")
 
 
 def test_follow_brings_the_spool_home(hook: Hook, place: projects.Place, following: list[Following]) -> None:
@@ -106,4 +106,4 @@ def test_follow_brings_the_spool_home(hook: Hook, place: projects.Place, followi
     assert "first" in one.line()
     spool.append(place, (1_800_000_000_000, "test", None, None, prompt("from the spool")))
     assert "from the spool" in one.line()
-    assert one.end() == (0, b"")
+    assert one.end() == (130, b"\n")

@@ -6,16 +6,21 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import pytest
+from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
+from sessionlog.archive import notes
 from sessionlog.archive import place as projects
 from sessionlog.cli import completion
 from sessionlog.cli.main import COMMANDS, cli
+from sessionlog.install import config_json
 from tests.conftest import ROOT, Hook
+from tests.record.test_hook import tool
 
 
 @pytest.fixture(autouse=True)
@@ -92,37 +97,95 @@ def test_the_script_asks_in_the_way_of_its_shell(shell: str) -> None:
     assert f"_SESSIONLOG_COMPLETE={shell}_complete" in done.output
 
 
-@pytest.mark.skipif(not shutil.which("bash"), reason="no bash")
-def test_bash_itself_completes(recorded: None) -> None:
-    script = """
-        source <(sessionlog completion bash)
-        COMP_WORDS=(sessionlog show aaa) COMP_CWORD=2
-        _sessionlog_completion sessionlog
-        echo "${COMPREPLY[@]}"
-    """
-    done = subprocess.run(["bash", "--norc", "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout == "aaa-1\n"
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_a_real_shell_completes(shell: str, recorded: None, home: Path) -> None:
+    """A shell as people have it, with the Tab key pressed."""
+    terminal = pytest.importorskip("tests.helpers.terminal", reason="needs a POSIX terminal", exc_type=ImportError)
+    if not shutil.which(shell):
+        pytest.skip(f"no {shell}")
+    starts = {"bash": ".bashrc", "zsh": ".zshrc"}
+    begin = "" if shell == "bash" else "autoload -Uz compinit && compinit -u\n"
+    (home / starts[shell]).write_text(f"PS1='ready '\n{begin}source <(sessionlog completion {shell})\n")
+    typing = terminal.Terminal(shell, "-i")
+    typing.wait_for("ready ")
+    typing.type("sessionlog show aaa\t")
+    typing.wait_for("show aaa-1")
+    typing.type("--tools \x15sessionlog audit dang\t")
+    typing.wait_for("audit dangerous-commands")
+    typing.type("\x15exit\r")
+    assert typing.end().code == 0
+
+
+# Words of the person's own, and what only another machine knows: a Tab key does not ask it.
+FREE = """backup target; blame -L; blame --rev; browse --host; install --supervisor; install --client-version; note text
+redact --pattern; redact --value; search query; search --file; sessions --file; sessions --cost; sessions --text; sql query
+sql -p; supervise --reviewer; supervise --session-id; why place; why --rev; team add developer; team add --team
+team audit --developer; team audit --team; team hold developer; team pull --developer; team pull --team; team pull --session
+team reader role; team reader --team; team remove developer; team resume session; team search question
+team search --developer; team search --team; team search --session; team search --tool; team search --file
+team sessions --developer; team sessions --team; team show session; team sql query; team stats --developer
+team stats --team; team verify --developer; team verify --team"""
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_whatever_has_values_is_completed(name: str) -> None:
-    command = cli.get_command(click.Context(cli), name)
+    free = {" ".join(entry.split()) for entry in FREE.replace("\n", ";").split(";")}
+    for command, parameter in parameters(name, cli.get_command(click.Context(cli), name)):
+        # Numbers have no values to choose from; choices and paths are completed by click.
+        itself = isinstance(parameter.type, click.Choice | click.Path | click.IntRange | click.FloatRange)
+        itself |= parameter.type is click.INT or bool(getattr(parameter, "is_flag", False))
+        custom = parameter._custom_shell_complete is not None
+        custom |= type(parameter.type).shell_complete is not click.ParamType.shell_complete
+        assert itself or custom or f"{command} {parameter.opts[0]}" in free, f"{command} {parameter.opts}"
+
+
+def parameters(name: str, command: click.Command | None) -> Iterator[tuple[str, click.Parameter]]:
     assert command is not None
-    for parameter in command.params:
-        if parameter.name in ("session", "sessions", "table", "tool", "branch", "client", "model") and name != "review":
-            assert parameter._custom_shell_complete is not None, f"{name} {parameter.name}"
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for inner in command.list_commands(context):
+            yield from parameters(f"{name} {inner}", command.get_command(context, inner))
+    yield from ((name, parameter) for parameter in command.params)
 
 
 @pytest.mark.parametrize(
-    ("words", "number", "wanted"),
+    ("words", "wanted"),
     [
-        ("sessionlog audit dang", 2, "dangerous-commands"),
-        ("sessionlog schema tool_", 2, "tool_calls"),
-        ("sessionlog restore aaa", 2, "aaa-1"),
-        ("sessionlog prune --session aab", 3, "aab-2"),
-        ("sessionlog sessions --client cla", 3, "claude-code"),
-        ("sessionlog config record.ex", 2, "record.exclude"),
+        ("audit dang", "dangerous-commands"),
+        ("schema tool_", "tool_calls"),
+        ("restore aaa", "aaa-1"),
+        ("prune --session aab", "aab-2"),
+        ("sessions --client cla", "claude-code"),
+        ("config record.ex", "record.exclude"),
+        ("config record.tool_output f", "false"),
+        ("sessions --since yes", "yesterday"),
+        ("pause 3", "30m"),
+        ("show rel", "release"),
+        ("tag aaa-1 rel", "release"),
+        ("show last --tools Edit,Ba", "Edit,Bash"),
+        ("search x --event Sto", "StopFailure"),
+        ("hook-command --agent gemini Before", "BeforeTool"),
+        ("exclude --remove *", "*.pem"),
+        ("team sessions --service te", "team-archive"),
+        ("commit HE", "HEAD"),
     ],
 )
-def test_values_are_completed(recorded: None, words: str, number: int, wanted: str) -> None:
-    assert wanted in complete("bash", words, number)
+def test_values_are_completed(
+    recorded: None,
+    place: projects.Place,
+    home: Path,
+    words: str,
+    wanted: str,
+    hook: Hook,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if "--tools" in words:
+        hook(tool(1))
+    notes.change(place, "aaa-1", "", add_tags=["release"])
+    config_json.change("record.exclude", lambda _: ["*.pem"])
+    (home / ".pg_service.conf").write_text("[team-archive]\nhost=db\n")
+    subprocess.run(["git", "init", "-q", place.project], check=True)
+    monkeypatch.chdir(place.project)
+    *before, incomplete = words.split()
+    offered = ShellComplete(cli, {}, "sessionlog", "_SESSIONLOG_COMPLETE").get_completions(before, incomplete)
+    assert wanted in [item.value for item in offered]

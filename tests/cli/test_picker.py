@@ -24,8 +24,8 @@ def two_sessions(hook: Hook, place: Place) -> Place:
     return place
 
 
-def opened(columns: int = 120, **environment: str) -> terminal.Terminal:
-    picker = terminal.Terminal(terminal.SESSIONLOG, columns=columns, rows=30, PAGER="cat", **environment)
+def opened(columns: int = 120, PAGER: str = "cat", **environment: str) -> terminal.Terminal:
+    picker = terminal.Terminal(terminal.SESSIONLOG, columns=columns, rows=30, PAGER=PAGER, **environment)
     picker.wait_for("mend the roof")
     return picker
 
@@ -60,7 +60,10 @@ def test_resume_becomes_the_client_in_the_folder_of_the_session(two_sessions: Pl
 
 def test_export_writes_a_page(two_sessions: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    picker = opened(columns=60)  # without a preview
+    picker = opened(columns=60, PAGER="less")  # without a preview
+    picker.type("\r")
+    picker.wait_for("(END)")
+    picker.type("q")  # back to the list
     picker.type("\x05")
     picker.end()
     assert "mend the roof" in (tmp_path / "session-bbbb-roo.html").read_text()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from sessionlog.errors import SessionlogError
 from sessionlog.team import admin, connection, server
 from sessionlog.team.tables import TABLES
 from tests.helpers import archives, teams
+from tests.helpers.postgres import Server
 from tests.team.conftest import Team
 
 REFUSED = (
@@ -25,6 +27,10 @@ ROW = "(archive, id, session_id, event, at, via) VALUES ({archive}, {id}, '{sess
 
 @pytest.fixture
 def filled(team: Team) -> Team:
+    return fill(team)
+
+
+def fill(team: Team) -> Team:
     """Ann and Bob have each shipped a session."""
     archives.store(teams.project("ann"), *teams.session("ann-1"))
     archives.store(teams.project("bob"), *teams.session("bob-1"))
@@ -77,6 +83,12 @@ ATTEMPTS = {
     "an auditor changes": ("dan", "UPDATE sessions SET events = 0"),
     "an auditor lifts a hold": ("dan", "UPDATE archives SET hold = false"),
     "an auditor stores": ("dan", "INSERT INTO archives (uuid, host, project, created_at, content) VALUES (gen_random_uuid(), 'h', 'p', '', 'all')"),
+    "become somebody else": ("ann", "SET SESSION AUTHORIZATION bob"),
+    "read passwords": ("ann", "SELECT * FROM pg_authid"),
+    "read the statistics of a column": ("ann", "SELECT * FROM pg_statistic"),
+    "write a file": ("ann", "COPY events TO '/tmp/x'"),
+    "let another role read": ("ann", "CREATE POLICY x ON events FOR SELECT USING (true)"),
+    "release the holds": ("ann", "SELECT publish_holds()"),
     "a stranger reads": ("eve", "SELECT * FROM sessions"),
     "a stranger searches": ("eve", "SELECT * FROM search('a')"),
     "a stranger asks who may be read": ("eve", "SELECT readable_developers()"),
@@ -84,7 +96,8 @@ ATTEMPTS = {
 }  # fmt: skip
 
 
-def test_attempts_are_refused(filled: Team) -> None:
+def test_attempts_are_refused(each_server: Server, make_team: Callable[[Server], Team]) -> None:
+    filled = fill(make_team(each_server))
     allowed = []
     before = filled.ask("SELECT archive, id, prompt FROM events ORDER BY id")
     for name, (user, query) in ATTEMPTS.items():
@@ -100,6 +113,27 @@ def test_attempts_are_refused(filled: Team) -> None:
                 pass
     assert allowed == []
     assert filled.ask("SELECT archive, id, prompt FROM events ORDER BY id") == before
+
+
+def test_nothing_leaks_on_the_way(filled: Team) -> None:
+    """Functions of one's own, statistics and search see no row that one may not see."""
+    filled.ask("ANALYZE")
+    with filled.connect("ann") as connection:
+        seen: list[str] = []
+        connection.add_notice_handler(lambda notice: seen.append(notice.message_primary or ""))
+        connection.execute(
+            "CREATE FUNCTION pg_temp.leak(text) RETURNS boolean LANGUAGE plpgsql COST 0.0001 "
+            "AS $$ BEGIN RAISE NOTICE '%', $1; RETURN true; END $$"
+        )
+        for table in ("events", "sessions", "session_summary", "bash_commands", "tool_calls"):
+            connection.execute(f"SELECT count(*) FROM {table} WHERE pg_temp.leak(session_id)")
+        assert set(seen) == {"ann-1"}
+        stats = "SELECT count(*) FROM pg_stats WHERE schemaname = 'sessionlog' AND tablename ~ '^(events|sessions|documents)'"
+        assert connection.execute(stats).fetchone() == (0,)
+        asked = "SELECT count(*) FROM search('折扣', people => ARRAY['bob'])"
+        assert connection.execute(asked).fetchone() == (0,)
+    assert filled.ask(asked, user="dan") == [(1,)]
+    assert filled.ask(stats)[0][0] > 0
 
 
 def test_a_role_that_was_set_changes_nothing(filled: Team) -> None:

@@ -252,7 +252,21 @@ def test_keys_go_through_the_session(site: Site, visit: Open) -> None:
     def focused() -> str:
         return str(page.evaluate("document.activeElement.id"))
 
-    for key, name in (("n", "e2"), ("n", "e8"), ("p", "e2"), ("j", "e3"), ("j", "e5"), ("k", "e3"), ("x", "e5")):
+    # Without anything marked, k begins at the lower end of the screen, j at the upper.
+    page.keyboard.press("k")
+    last = "e => { const box = e.getBoundingClientRect(); return innerHeight - box.bottom }"
+    assert 0 <= page.locator("#timeline :focus").evaluate(last) < 400
+    page.evaluate("document.activeElement.blur()")
+    for key, name in (
+        ("j", "e1"),
+        ("n", "e2"),
+        ("n", "e8"),
+        ("p", "e2"),
+        ("j", "e3"),
+        ("j", "e5"),
+        ("k", "e3"),
+        ("x", "e5"),
+    ):
         page.keyboard.press(key)
         assert focused() == name, key
     assert page.locator("#e5").get_attribute("open") is not None

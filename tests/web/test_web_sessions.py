@@ -113,8 +113,11 @@ def test_a_long_list(long_list: Place, serve: Serve, visit: Open) -> None:
     expect(page.locator("tbody .name")).to_contain_text("<img src=x onerror=alert(1)>")
     expect(page.locator("tbody")).to_contain_text("branch/<img")
 
-    # Keys: the first that is seen, the next, open.
+    # Keys: from below the last that is seen; from above the first, the next, open.
     page.goto(f"{address}-/sessions?sort=started&order=asc")
+    page.keyboard.press("k")
+    assert 0 <= page.evaluate("innerHeight - document.activeElement.getBoundingClientRect().bottom") < 200
+    page.evaluate("document.activeElement.blur()")
     page.keyboard.press("j")
     page.keyboard.press("j")
     page.keyboard.press("Enter")

@@ -4,6 +4,7 @@ from sessionlog.archive.place import user_home
 from sessionlog.fastlib import getenv
 
 TITLE, PROGRAM = "Codex CLI", "codex"
+RESUME = ("resume",)  # and the id of the session
 EVENTS = (
     "SessionStart",
     "UserPromptSubmit",

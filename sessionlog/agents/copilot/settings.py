@@ -4,6 +4,7 @@ from sessionlog.archive.place import user_home
 from sessionlog.fastlib import getenv
 
 TITLE, PROGRAM = "GitHub Copilot CLI", "copilot"
+RESUME = ("--resume",)  # and the id of the session
 EVENTS = (
     "SessionStart",
     "UserPromptSubmit",

@@ -3,6 +3,7 @@
 from sessionlog.archive.place import user_home
 
 TITLE, PROGRAM = "Gemini CLI", "gemini"
+RESUME = ("--resume",)  # and the id of the session
 EVENTS = (
     "SessionStart",
     "BeforeAgent",

@@ -7,6 +7,7 @@ from sessionlog.archive.place import user_home
 from sessionlog.fastlib import getenv
 
 TITLE, PROGRAM = "opencode", "opencode"
+RESUME = ("--session",)  # and the id of the session
 EVENTS = (
     "session.created",
     "session.idle",

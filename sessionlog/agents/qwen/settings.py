@@ -3,6 +3,7 @@
 from sessionlog.archive.place import user_home
 
 TITLE, PROGRAM = "Qwen Code", "qwen"
+RESUME = ("--resume",)  # and the id of the session
 EVENTS = (
     "SessionStart",
     "UserPromptSubmit",

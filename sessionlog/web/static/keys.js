@@ -7,13 +7,14 @@ function items() {
   return [...document.querySelectorAll("[data-item]")].filter((item) => item.checkVisibility());
 }
 
-// The thing that is marked now, else the first one that can be seen.
+// From the thing that is marked now; else the first one that can be seen, or the last, as one comes from above or below.
 function step(direction) {
   const all = items();
   if (!all.length) return;
   const current = all.findIndex((item) => item === document.activeElement || item.contains(document.activeElement));
   let next = current + direction;
-  if (current < 0) next = all.findIndex((item) => item.getBoundingClientRect().bottom > 60);
+  if (current < 0 && direction > 0) next = all.findIndex((item) => item.getBoundingClientRect().bottom > 60);
+  if (current < 0 && direction < 0) next = all.findLastIndex((item) => item.getBoundingClientRect().bottom <= innerHeight);
   const item = all[Math.max(0, Math.min(all.length - 1, next))];
   if (!item.matches("a, button, summary, [tabindex]")) item.tabIndex = -1;
   item.focus({ preventScroll: true });

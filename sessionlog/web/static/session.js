@@ -1,6 +1,6 @@
 // The page of a session: more of it as one scrolls, what is new while one watches, and keys to go through it.
 import { ask, parsed, session, timeline, withFilters } from "./session/server.js";
-import { blocks, begin, fill, hold, isAtEnd, more, recount } from "./session/timeline.js";
+import { blocks, begin, fill, fillSoon, hold, isAtEnd, more, recount } from "./session/timeline.js";
 import { turn, unfold } from "./session/folds.js";
 import { showDiffs, switchDiffs } from "./session/split.js";
 import { following, here, hereName, look } from "./session/place.js";
@@ -145,8 +145,8 @@ document.addEventListener("click", async (event) => {
 });
 
 addEventListener("popstate", () => open(location.href, false));
-addEventListener("scroll", () => fill(), { passive: true });
-addEventListener("resize", () => fill(), { passive: true });
+addEventListener("scroll", fillSoon, { passive: true });
+addEventListener("resize", fillSoon, { passive: true });
 
 async function copyLink(link) {
   history.replaceState(null, "", link.getAttribute("href"));
@@ -168,6 +168,7 @@ async function listSessions() {
   const list = document.getElementById("beside");
   if (!list.hidden || innerWidth < 1700) return;
   list.hidden = false;
+  session.classList.add("with-beside");
   list.querySelector("ol").innerHTML = await ask(`${session.dataset.base}/beside`);
   const here = list.querySelector(".here");
   if (here) list.scrollTop = here.offsetTop - list.clientHeight / 3;
@@ -200,11 +201,18 @@ function current() {
 
 const items = (selector) => [...timeline.querySelectorAll(selector)].filter((item) => item.checkVisibility());
 
+// Who goes back without having marked anything begins at the lower end of the screen.
+function lastSeen(all) {
+  const isSeen = ({ top, bottom }) => bottom > 120 && top < innerHeight;
+  const seen = all.filter((item) => isSeen(item.getBoundingClientRect()));
+  return seen.findLast((item) => item.getBoundingClientRect().bottom <= innerHeight) ?? seen[0];
+}
+
 // The next or previous of what is on the page, from where one is.
 function beyond(selector, direction) {
   const all = items(selector);
   const from = current() ?? timeline.querySelector(".target");
-  if (!from) return direction > 0 ? all.find((item) => item.getBoundingClientRect().bottom > 120) : null;
+  if (!from) return direction > 0 ? all.find((item) => item.getBoundingClientRect().bottom > 120) : lastSeen(all);
   const wanted = direction > 0 ? Node.DOCUMENT_POSITION_FOLLOWING : Node.DOCUMENT_POSITION_PRECEDING;
   const found = all.filter((item) => from.compareDocumentPosition(item) & wanted);
   return direction > 0 ? found[0] : found.at(-1);

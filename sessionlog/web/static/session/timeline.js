@@ -3,16 +3,19 @@
 import { ask, beside, parsed, timeline, withFilters } from "./server.js";
 import { dress } from "./dress.js";
 
-// Elements and texts of all blocks together; a page has some more around them.
-const MOST_NODES = 2400;
+// Elements and texts of all blocks together; a page has some more around them. Beyond the first number, blocks are dropped
+// until the second is reached: what is above the screen moves all that is on it, and so goes seldom.
+const MOST_NODES = 2200;
+const NODES_LEFT = 1700;
 // Pixels above and below the screen that are filled, and beyond which blocks may be dropped.
 const FILLED = 900;
 const KEPT_FROM = 1100;
 // Blocks that are kept as text on either side, and how few of them are left when the server is asked for more.
 const WAITING = 80;
-const AHEAD = 12;
-// Milliseconds of filling after which keys and the screen have their turn.
-const SLICE = 8;
+const AHEAD = 40;
+// Milliseconds of filling after which keys and the screen have their turn, and how long it waits for them.
+const SLICE = 4;
+const PATIENCE = 60;
 
 const sides = {
   prev: { waiting: [], coming: null },
@@ -122,7 +125,7 @@ function coming(rel, link) {
 
 // The blocks as texts: parsing them all at once would fill the tab. Each begins a line; recorded text has no tags.
 function read(html, rel) {
-  const [before, ...rest] = html.split(/^(?=<div class="block" )/m);
+  const [before, ...rest] = html.split(/^(?=<div class="block[ "])/m);
   const edges = parsed(before + (rest.at(-1)?.match(/^<a class="edge" [^]*$/m)?.[0] ?? ""));
   const found = rest.map((block) => block.replace(/^<a class="edge" [^]*$/m, ""));
   return { blocks: found, more: edges.querySelector(`.edge[rel=${rel}]`)?.href ?? null };
@@ -156,6 +159,17 @@ let filling = null;
 let again = false;
 let inserted = Promise.withResolvers();
 
+// Safari has no requestIdleCallback.
+const whenIdle = (then) => (window.requestIdleCallback ? requestIdleCallback(then, { timeout: PATIENCE }) : setTimeout(then, 1));
+
+// After scrolling: the screen is drawn first.
+let planned = false;
+export function fillSoon() {
+  if (planned) return;
+  planned = true;
+  whenIdle(() => { planned = false; fill(); });
+}
+
 // Until something has come, on whichever side, or there is nothing to come.
 export function more() {
   return Promise.race([fill(), inserted.promise]);
@@ -180,19 +194,23 @@ export function fill() {
 async function fillNow() {
   let changed = false;
   let begun = performance.now();
+  const rest = async () => {
+    if (performance.now() - begun <= SLICE) return;
+    await new Promise(whenIdle);
+    begun = performance.now();
+  };
   for (const rel of ["next", "prev"]) {
     while (isWaiting(rel) && isNeeded(rel)) {
       const block = await following(rel);
       if (!block) break;
       insert(rel, block);
       changed = true;
-      drop();
       inserted.resolve();
       inserted = Promise.withResolvers();
-      if (performance.now() - begun > SLICE) {
-        await new Promise((resolve) => setTimeout(resolve));
-        begun = performance.now();
-      }
+      document.body.getBoundingClientRect(); // laid out now, in this slice
+      await rest();
+      drop();
+      await rest();
     }
   }
   drop();
@@ -217,7 +235,7 @@ function drop() {
   }
   const first = [];
   const last = [];
-  while (nodes > MOST_NODES && (above.length || below.length)) {
+  while (nodes > NODES_LEFT && (above.length || below.length)) {
     const isAbove = (above[0]?.far ?? -1) >= (below.at(-1)?.far ?? -1);
     const { block } = isAbove ? above.shift() : below.pop();
     (isAbove ? first : last).push(block);
