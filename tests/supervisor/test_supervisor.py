@@ -243,11 +243,14 @@ def test_a_reviewer_that_closed_its_output_and_hangs_is_ended_too() -> None:
 
 def test_who_ends_the_supervisor_ends_the_reviewer(tmp_path: Path) -> None:
     process = start(STOP, f"echo $$ > {tmp_path}/pid; mv {tmp_path}/pid {tmp_path}/there; sleep 1000")
-    while not (tmp_path / "there").exists():
+    while not (tmp_path / "there").exists() and process.poll() is None:
         time.sleep(0.02)
     process.send_signal(signal.SIGTERM)
     result = finish(process)
     assert (result.code, "SIGTERM" in result.stderr) == (1, True)
+    until = time.monotonic() + 60  # on a busy machine, what was killed takes its time to end
+    while is_running(int((tmp_path / "there").read_text())) and time.monotonic() < until:
+        time.sleep(0.02)
     assert not is_running(int((tmp_path / "there").read_text()))
 
 
