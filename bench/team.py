@@ -43,6 +43,7 @@ SETTINGS = (
     "full_page_writes=on",
     "shared_buffers=2GB",
     "max_wal_size=8GB",
+    "checkpoint_timeout=30min",
     "default_toast_compression=lz4",
 )
 # Everywhere, common, rare, a name, a phrase, two Chinese characters that are common and that are rare.

@@ -157,8 +157,8 @@ def translate(sql: str, names: Sequence[str] = ()) -> str:
 
 
 def _rewritten(tree: Any) -> Any:
-    rules = (functions, null_safe, joins, archive_of_session, no_first_id, numbers_as_truths, truths_as_numbers)
-    for rule in (*rules, mixed_types, whole_numbers, bare_columns, names_and_collations):
+    rules = (functions, null_safe, joins, archive_of_session, no_first_id, since_as_bound, numbers_as_truths)
+    for rule in (*rules, truths_as_numbers, mixed_types, whole_numbers, bare_columns, names_and_collations):
         tree = rule(tree)
     return tree
 
@@ -248,6 +248,21 @@ def no_first_id(tree: Any) -> Any:
         is_hint = isinstance(node.expression, exp.If | exp.Case) and node.expression.find(exp.Placeholder)
         if isinstance(node.this, exp.Column) and node.this.name == "id" and is_hint:
             node.replace(exp.true())
+    return tree
+
+
+def since_as_bound(tree: Any) -> Any:
+    """`coalesce(at, '') >= :since` as a comparison of the column itself: only that finds partitions and indexes.
+
+    PostgreSQL knows the parameter when it plans, and the part about '' disappears.
+    """
+    for node in list(tree.find_all(exp.GTE)):
+        at, since = node.this, node.expression
+        if isinstance(at, exp.Coalesce) and isinstance(since, exp.Placeholder) and at.expressions[0].name == "":
+            empty = exp.EQ(this=since.copy(), expression=exp.Literal.string(""))
+            missing = exp.and_(exp.Is(this=at.this.copy(), expression=exp.Null()), empty)
+            later = exp.GTE(this=at.this.copy(), expression=since.copy())
+            node.replace(exp.paren(exp.or_(later, missing)))
     return tree
 
 

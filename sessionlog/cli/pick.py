@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 from contextlib import closing
 from typing import Any
 
@@ -21,6 +20,7 @@ from sessionlog.cli.terminal import page
 from sessionlog.errors import SessionlogError
 from sessionlog.install import other_agents
 from sessionlog.session import header, load
+from sessionlog.system import children
 
 
 @example("sessionlog pick")
@@ -78,7 +78,7 @@ def _resume(session: dict[str, Any], folder: str) -> None:
             f"the transcript of this session is gone; `sessionlog restore {session_id[:8]}` writes it back, then:\n"
             f"  cd {shlex.quote(folder)} && {shlex.join(words)}"
         )
-    client = shutil.which(words[0])
+    client = children.program(words[0])
     if client is None:
         raise SessionlogError(
             f"`{words[0]}` is not on your PATH. Where it is:\n  cd {shlex.quote(folder)} && {shlex.join(words)}"

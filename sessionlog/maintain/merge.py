@@ -98,6 +98,7 @@ def _merge(place: Place, source: str) -> Summary:
         copy = _prepared_copy(source, folder, place.home)
         connection.execute("ATTACH ? AS other", (copy,))
         _refuse_other_tables(connection, source)
+        prices.register(connection, place.home)
         with closing(sqlite3.connect(copy)) as other, other:
             prune_memory.keep_out(other, pruned.read(connection))
         sessions = [row[0] for row in connection.execute("SELECT session_id FROM other.sessions").fetchall()]

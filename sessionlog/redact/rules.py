@@ -162,7 +162,7 @@ _SOUGHT = (
     (b"aen", (b"key", b"ken", b"sen", b"den")),  # the ends of token, senha, credential
     (b"aprh", (b"auth",)),
 )
-_ENOUGH = 5000  # names in one payload; one with more is suspect without a look at each
+_AFTER_COUNTS = (b",", b"}")
 
 # The tokens of providers are sought only where they can be: in runs of 20 or more letters, digits and the few signs
 # that occur in them, each once, and not in the many ids in hexadecimal. A run over 16 KB is an image or the like.
@@ -173,6 +173,7 @@ _LONG = b"a" * 20
 _LONGEST = 16384
 _BEFORE_RUNS = frozenset(b"\\[;%$")
 _CASES = bytes.maketrans(LETTERS + DIGITS, b"A" * 26 + b"a" * 26 + b"0" * 10)
+_TIME = b"0000-00-00A00:00:00.000A"  # each line of a transcript has one
 _BEFORE_KEY = frozenset(IDENTIFIER + b"?&")
 _IN_BARE = (b"!", b"#", b"$", b"%", b"*", b"+", b"-", b"/", b":", b"?", b"@", b"^", b"~")
 _SECRET_KEYS = (b"private ", b"api ", b"secret ", b"access ", b"aes ", b"signing ", b"ryption ")
@@ -253,7 +254,11 @@ def long_runs(data: bytes) -> list[bytes]:
         return []
     runs = [*seen]
     cases = b" ".join(runs).translate(_CASES).split(b" ")  # one call for all: each builds a table
-    runs = [run for run, case in zip(runs, cases) if case.count(b"0") > 1 or 5 * case.count(b"A") >= len(case)]  # noqa: B905
+    runs = [
+        run
+        for run, case in zip(runs, cases)  # noqa: B905
+        if case != _TIME and (case.count(b"0") > 1 or 5 * case.count(b"A") >= len(case))
+    ]
     return [run for run in runs if run.strip(HEXADECIMAL) and not run.startswith(_OUR_IDS)]
 
 
@@ -281,6 +286,8 @@ def sights(data: bytes) -> list[int]:
                 # That of a dict, say: random values near it are found all the same. But not `API key` and the like.
                 if data[at - 1] == 32 and data[max(0, at - 8) : at].lower().endswith(_SECRET_KEYS):
                     places.append(at)
+            elif word == b"ken" and _is_count(data, at + 3):
+                pass
             elif (
                 word in anchors
                 and (word not in _PARTS or _is_part(data, at, word))
@@ -316,6 +323,11 @@ def sights(data: bytes) -> list[int]:
                 places.append(at)
             at = alike.find(sought, at + 1, beginning)
     return places
+
+
+def _is_count(data: bytes, end: int) -> bool:
+    """Whether this ends "input_tokens":42 or the like. Each answer in a transcript has some of them."""
+    return data[end : end + 3] == b's":' and data[end + 3 : end + 24].lstrip(DIGITS)[:1] in _AFTER_COUNTS
 
 
 def _is_part(data: bytes, at: int, word: bytes) -> bool:

@@ -221,6 +221,7 @@ class _Merger:
         self.calls_asked_about: dict[int, str] = {}
         # What the next event or message may belong to: a compaction, a failure of the model.
         self.compaction: Item | None = None
+        self.compacted = self.summed_up = False  # whether the event of its end, and its summary, have been met
         self.failure: Item | None = None
         has_parts = "SELECT 1 FROM transcript_parts WHERE session_id = ? LIMIT 1"
         self.has_parts = any(True for _ in _tuples(connection, has_parts, session_id))
@@ -336,10 +337,11 @@ class _Merger:
                     return False
                 item.outcome, item.reason = self.decisions.get(row_id, ("denied or not answered", ""))
             case "compaction":
-                if item.title == "PostCompact" and self.compaction:
+                if item.title == "PostCompact" and self.compaction and not self.compacted:
                     self.compaction.names.append(item.name)
+                    self.compacted = True
                     return False
-                self.compaction = item
+                self.compaction, self.compacted, self.summed_up = item, item.title == "PostCompact", False
             case "notice" if self.questions and self._words(item).startswith(ASKS):
                 item.minor = True  # the call says that somebody was asked
             case "review":
@@ -371,9 +373,12 @@ class _Merger:
                 self.failure.names.append(item.name)
                 return
             self.failure = item
-        if item.kind == "compaction" and self.compaction and self.compaction.name[0] == "e":
-            self.compaction.names.append(item.name)
-            return
+        if item.kind == "compaction":
+            if self.compaction and not self.summed_up:
+                self.compaction.names.append(item.name)
+                self.summed_up = True
+                return
+            self.compaction, self.compacted, self.summed_up = item, False, True
         if has_thinking:
             yield self._numbered(Item(item.at, item.name, "thinking", "", item.agent_id))
         if item.kind == "thinking" or (item.kind == "answer" and not has_text):

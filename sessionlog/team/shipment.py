@@ -12,7 +12,7 @@ from sessionlog.ask.search import index
 from sessionlog.errors import SessionlogError
 from sessionlog.fastlib import encode_json
 from sessionlog.redact.rules import Rules
-from sessionlog.team import server, words
+from sessionlog.team import server, vector, words
 from sessionlog.team.levels import stripped
 from sessionlog.team.server import Row
 from sessionlog.transcripts.stored_lines import Lines
@@ -74,6 +74,9 @@ class Shipment:
         self.number = number
         self.content = content
         self.names = Names(connection, number)
+        vector.register(connection)
+        # The index of words collects new ones and then sorts them in this much memory: 4 MB are too few.
+        connection.execute("SET work_mem = '64MB'")
         self.held = bool(server.one(connection, "SELECT hold FROM archives WHERE archive = %s", [number]))
         self.rules = rules
         self.lines = Lines(archive)
@@ -102,15 +105,15 @@ class Shipment:
                 self.names[row["session_id"]],
                 row["id"] + server.base(self.number),
                 row["at"] or "",
-                words.of_document(made),
+                vector.Vector(words.of_document(made)),
             )
             for row, made in documents
         ]
         if found:
             self.connection.execute(
                 "INSERT INTO documents (archive, is_message, session_id, id, at, words) "
-                "SELECT %s, %s, session_id, id, at, array_to_tsvector(string_to_array(words, ' ')) "
-                "FROM unnest(%b::text[], %b::int8[], %b::text[], %b::text[]) AS new (session_id, id, at, words) "
+                "SELECT %s, %s, session_id, id, at, words "
+                "FROM unnest(%b::text[], %b::int8[], %b::text[], %b::tsvector[]) AS new (session_id, id, at, words) "
                 "ON CONFLICT DO NOTHING",
                 [self.number, is_message, *map(list, zip(*found, strict=True))],
             )

@@ -22,23 +22,23 @@ MOST_BYTES = 900_000
 MOST_OF_A_LETTER = 25
 
 
-def of_document(document: Document) -> str:
-    """The words of what can be found of an event or a message, separated by blanks."""
+def of_document(document: Document) -> Iterable[str]:
+    """The words of what can be found of an event or a message."""
     found: dict[str, None] = {_filter(tag): None for tag in document.tags}
     size = 0
     texts = _texts(document)
     if sum(map(len, texts)) * MOST_OF_A_LETTER < MOST_BYTES:
         for text in texts:
             found.update(dict.fromkeys(_words(text)))
-        return " ".join(found)
+        return found
     for text in texts:
         for word in _words(text):
             if word not in found:
                 size += len(word.encode()) + 1
                 if size > MOST_BYTES:
-                    return " ".join(found)
+                    return found
                 found[word] = None
-    return " ".join(found)
+    return found
 
 
 def question(groups: Sequence[Sequence[query.Term]], tags: Iterable[query.Term]) -> str:
@@ -146,7 +146,7 @@ def _is_cjk(word: str) -> bool:
 
 
 def _filter(tag: str) -> str:
-    return f"#{tag.replace(' ', '_')}"
+    return f"#{tag.replace(' ', '_')}"[:LONGEST]
 
 
 def _quoted(word: str, prefix: bool = False) -> str:

@@ -3,6 +3,7 @@
 import sqlite3
 import time
 import zlib
+from itertools import chain, islice
 
 from sessionlog.agents.claude_code import prices, transcript_files, transcript_lines
 from sessionlog.agents.registry import CLAUDE_CODE
@@ -25,6 +26,10 @@ PRUNED = zlib.compress(b"", chunks.LEVEL)
 
 # An import can wait for hooks; a hook never waits long for an import, which writes a chunk at a time.
 LOCK_WAIT = 30.0
+
+# So many parts go into one statement: SQLite prepares the generated columns anew for each statement that it runs, which
+# takes as long as the rest of the row.
+AT_ONCE = 32
 
 _AT, _TYPE, _PARENT, _TEXT = map(transcript_lines.COLUMNS.index, ("at", "type", "parent_uuid", "text"))
 
@@ -179,18 +184,11 @@ class Writer:
                     digest.data,
                 ),
             )
-            # The digest counts its lines from 0, as it was made before it was known how many come first.
-            values = f"{self.id}, ? + {self.first_line}, {', '.join('?' * (len(transcript_lines.COLUMNS) - 1))}"
-            done = connection.executemany(
-                f"INSERT OR IGNORE INTO transcript_parts (transcript_id, {', '.join(transcript_lines.COLUMNS)}) "
-                f"VALUES ({values})",
-                self._with_times(digest.messages)
-                if self.source.client == CLAUDE_CODE
-                else self._with_ids(digest.messages),
-            )
-            self.new_messages = done.rowcount
+            if self.source.client == CLAUDE_CODE:
+                self.new_messages = self._add_parts(self._with_times(digest.messages))
+            else:
+                self.new_messages = self._add_parts(self._with_ids(digest.messages), 1)
             connection.executemany(ADD_USAGE, digest.usage)
-            connection.executemany(_SET_COST, [row[:2] for row in digest.usage])
             for session_id, facts in digest.facts.items():
                 self._write_facts(session_id, facts)
             if self.source.kind in transcript_files.LINE_KINDS and digest.data != PRUNED:
@@ -211,6 +209,20 @@ class Writer:
         self.offset = self.bytes
         self.first_line += digest.lines
         return True
+
+    def _add_parts(self, messages: "Iterable[tuple[Any, ...]]", at_once: int = AT_ONCE) -> int:
+        """Insert parts, some in one statement; returns how many are new."""
+        columns = ", ".join(transcript_lines.COLUMNS)
+        # The digest counts its lines from 0, as it was made before it was known how many come first.
+        values = f"({self.id}, ? + {self.first_line}, {', '.join('?' * (len(transcript_lines.COLUMNS) - 1))})"
+        insert = f"INSERT OR IGNORE INTO transcript_parts (transcript_id, {columns}) VALUES "
+        done, rest = 0, iter(messages)
+        if at_once > 1:
+            several = insert + ", ".join([values] * at_once)
+            while len(rows := [*islice(rest, at_once)]) == at_once:
+                done += self.connection.execute(several, [*chain.from_iterable(rows)]).rowcount
+            rest = iter(rows)
+        return done + max(0, self.connection.executemany(insert + values, rest).rowcount)
 
     def _make_reachable(self) -> None:
         """Whatever is archived belongs to a session, by which it is shown, restored and removed."""
@@ -309,21 +321,31 @@ class Writer:
         )
 
 
-ANSWER = "message_id, request_id, session_id, agent_id, is_copy, model, at, speed, inference_geo, " + ", ".join(
-    transcript_lines.TOKENS
+_ANSWER = (
+    *("message_id", "request_id", "session_id", "agent_id", "is_copy", "model", "at", "speed", "inference_geo"),
+    *transcript_lines.TOKENS,
 )
+ANSWER = ", ".join(_ANSWER)
+# What an answer has that is known already, with what a line says of it.
+_GROWN = {
+    "at": "min(coalesce(at, excluded.at), coalesce(excluded.at, at))",
+    "speed": "coalesce(speed, excluded.speed)",
+    "inference_geo": "coalesce(inference_geo, excluded.inference_geo)",
+    **{column: f"max({column}, excluded.{column})" for column in transcript_lines.TOKENS},
+}
+# Needs prices.register().
 ADD_USAGE = f"""
-INSERT INTO model_answers ({ANSWER}) VALUES ({", ".join("?" * 16)})
+INSERT INTO model_answers ({ANSWER}, cost_usd) VALUES (
+    {", ".join("?" * len(_ANSWER))},
+    cost_of_answer({", ".join(f"?{_ANSWER.index(column) + 1}" for column in prices.PRICED)})
+)
 ON CONFLICT (message_id, request_id) DO UPDATE SET
     session_id = iif(is_copy > excluded.is_copy, excluded.session_id, session_id),
     agent_id = iif(is_copy > excluded.is_copy, excluded.agent_id, agent_id),
     is_copy = min(is_copy, excluded.is_copy),
-    at = min(coalesce(at, excluded.at), coalesce(excluded.at, at)),
-    speed = coalesce(speed, excluded.speed), inference_geo = coalesce(inference_geo, excluded.inference_geo),
-    {", ".join(f"{column} = max({column}, excluded.{column})" for column in transcript_lines.TOKENS)}
+    {", ".join(f"{column} = {grown}" for column, grown in _GROWN.items())},
+    cost_usd = cost_of_answer({", ".join(_GROWN.get(column, column) for column in prices.PRICED)})
 """
-
-_SET_COST = f"{prices.SET_COSTS} WHERE message_id = ? AND request_id = ?"
 
 # What a session is known by already stays; its time grows.
 WIDEN_SESSION = """

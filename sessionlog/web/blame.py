@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from datasette.utils.asgi import NotFound, Response
+from markupsafe import Markup
 
 from sessionlog.ask.provenance import blame, describe, story, target
 from sessionlog.ask.provenance import commit as commits
@@ -15,7 +17,8 @@ from sessionlog.ask.provenance.blame import Line
 from sessionlog.ask.provenance.describe import Described
 from sessionlog.errors import SessionlogError
 from sessionlog.system.git import Repository
-from sessionlog.web import archives, background
+from sessionlog.text import plain
+from sessionlog.web import archives, background, highlight
 from sessionlog.web import page as pages
 from sessionlog.web.archives import Archive
 
@@ -29,6 +32,7 @@ class BlamedLine(NamedTuple):
     line: Line
     described: Described | None
     is_first: bool
+    html: Markup
 
 
 def routes(datasette: Any) -> list[tuple[str, Any]]:
@@ -55,7 +59,7 @@ async def page(datasette: Any, request: Any) -> Response:
                 raise NotFound("No recorded edit and no commit has this file.")
             found = blame.of_file(connection, meant, indexed=indexed)
             describer = describe.Describer(connection)
-            shown = list(_shown(found.lines[skip : skip + LINES], describer))
+            shown = list(_shown(found.lines[skip : skip + LINES], describer, highlight.for_file(file)))
             told = story.of_line(connection, found, number, describer) if 1 <= number <= len(found.lines) else None
             return meant, shown, len(found.lines), told
 
@@ -137,9 +141,10 @@ def _is_known(connection: sqlite3.Connection, meant: target.Target, file: str) -
     return commit is not None and meant.repository.blob(commit, meant.path) is not None
 
 
-def _shown(lines: list[Line], describer: describe.Describer) -> Any:
+def _shown(lines: list[Line], describer: describe.Describer, lexer: Any) -> Iterator[BlamedLine]:
     before: Any = None
-    for line in lines:
+    coloured = highlight.lines("\n".join(plain.safe(line.text) for line in lines), lexer)
+    for line, words in zip(lines, coloured, strict=True):
         origin = (line.edit.name if line.edit else None, line.commit.id if line.commit and not line.edit else None)
-        yield BlamedLine(line, describer(line.edit) if line.edit else None, origin != before)
+        yield BlamedLine(line, describer(line.edit) if line.edit else None, origin != before, highlight.html(words))
         before = origin

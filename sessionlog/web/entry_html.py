@@ -130,7 +130,7 @@ def _show_call(found: Shown, call: Call, is_running: bool) -> None:
     elif "denied" in (call.outcome, call.asked):
         found.state = "refused"
         found.badges.append(("denied", "bad"))
-        note = "Somebody, or a rule, said no:" if call.error else ""
+        note = "Denied by a person or a rule. The answer:" if call.error else ""
     elif found.state == "open":
         found.badges.append(("waits for an answer" if call.asked else "running", "live"))
     elif found.state == "refused":
@@ -149,7 +149,15 @@ def _show_call(found: Shown, call: Call, is_running: bool) -> None:
         found.is_open = len(diff) <= OPEN_DIFF
         found.file = path if len(path := calls.path(call)) < 1000 else ""
     found.is_open = found.is_open or call.outcome in ("failed", "denied")
-    found.make = lambda: [*([about(note)] if note else []), *tool_html.parts(call)]
+    found.make = lambda: _with_note(list(tool_html.parts(call)), note)
+
+
+def _with_note(parts: list[Part], note: str) -> list[Part]:
+    """A note that ends in a colon stands before the output, any other one before everything."""
+    if not note:
+        return parts
+    at = next((at for at, part in enumerate(parts) if part.source == "output"), 0) if note.endswith(":") else 0
+    return [*parts[:at], about(note), *parts[at:]]
 
 
 # --- Everything else --------------------------------------------------------------------------------------------------

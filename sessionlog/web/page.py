@@ -55,6 +55,8 @@ class Frame:
             return "/" if path else ""
         if path.startswith("/-/session/"):
             return "/-/sessions"
+        if path.startswith(("/-/blame", "/-/commit/")):
+            return "/-/files"
         own = next((href for href, _ in MENU[1:] if path == href or path.startswith((f"{href}/", f"{href}."))), "")
         return own or ("" if path.startswith("/-/") else "/-/tables")
 

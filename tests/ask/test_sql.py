@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import wcwidth
 from click.testing import CliRunner
 
 from sessionlog.archive import describe, migrate
@@ -312,6 +313,15 @@ def test_letters_take_the_columns_that_terminals_give_them(text: str, columns: i
     assert table.cut(text, columns - 1) == cut
     for width in range(columns + 3):
         assert table.display_width(table.pad(text, width)) == max(width, 1)
+
+
+def test_the_letters_that_are_measured_without_wcwidth_are_as_wide_as_it_says() -> None:
+    simple = [
+        letter for letter in map(chr, (*range(0xD800), *range(0xE000, 0x10000))) if table._SIMPLE.match(letter)[0]
+    ]
+    assert len(simple) > 30_000 and {table.display_width(letter) for letter in simple} == {1, 2}
+    assert [letter for letter in simple if table.display_width(letter) != wcwidth.width(letter)] == []
+    assert table.cut("".join(simple), 999) == wcwidth.clip("".join(simple), 0, 998, fillchar="") + "…"
 
 
 def test_tables_fit_the_terminal() -> None:

@@ -614,3 +614,12 @@ def test_the_cheap_test_misses_nothing(tmp_path_factory, text, ensure_ascii):
     # One by one: where secrets are glued together, the marker of the first may uncover the second.
     finders = {detector for detector in BUILT_IN if rules.clean_text(text, (detector,)) != text}
     assert finders <= {*rules.suspects(data)}
+
+
+def test_counts_of_tokens_are_no_names_of_secrets_and_tokens_beside_them_are(tmp_path: Path) -> None:
+    rules = Rules(str(tmp_path))
+    usage = b'{"usage":{"input_tokens":%d,"cache_read_input_tokens":1234567,"output_tokens":12}}'
+    assert redact.sights(usage % 42) == [] and not rules.suspects(usage % 42)
+    for secret in (b'"access_tokens":"%s"', b'"tokens":["%s"]', b'\\"api_token\\":\\"%s\\"'):
+        line = usage % 42 + secret % MIXED[:40].encode()
+        assert MIXED[:40] not in rules.clean_text(line.decode(), rules.suspects(line))

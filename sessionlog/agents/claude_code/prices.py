@@ -87,11 +87,16 @@ def of_answer(
 
 
 def register(connection: "sqlite3.Connection", home: str) -> None:
-    """Let SET_COSTS compute costs on this connection. A table that cannot be read keeps nothing from being archived."""
+    """Let COST be computed on this connection. A table that cannot be read keeps nothing from being archived."""
     try:
         table = load(home)
     except SessionlogError:
         table = {"models": {}}
+    else:  # all answers of an archive that has none yet will be computed by this table
+        connection.execute(
+            "UPDATE archive SET prices = ? WHERE prices IS NULL AND NOT EXISTS (SELECT 1 FROM model_answers)",
+            (_stamp(table),),
+        )
 
     def cost(model: str, at: str | None, speed: str | None, region: str | None, *tokens: int) -> float | None:
         return of_answer(table, model, at, tokens, speed, region)
@@ -101,22 +106,32 @@ def register(connection: "sqlite3.Connection", home: str) -> None:
 
 def apply(connection: "sqlite3.Connection", home: str) -> None:
     """Compute all costs again if the table has changed."""
-    table = load(home)
-    stamp = f"{table['date']} {crc32(encode_json(table).encode()):08x}"
+    stamp = _stamp(load(home))
     if connection.execute("SELECT prices FROM archive").fetchone()[0] != stamp:
         register(connection, home)
         connection.execute("BEGIN IMMEDIATE")
-        connection.execute(SET_COSTS)
+        connection.execute(f"UPDATE model_answers SET cost_usd = {COST}")
         connection.execute("UPDATE archive SET prices = ?", (stamp,))
         connection.execute("COMMIT")
 
 
-SET_COSTS = """
-UPDATE model_answers SET cost_usd = cost_of_answer(
-    model, at, speed, inference_geo, input_tokens, output_tokens, cache_read_tokens, cache_write_5m_tokens,
-    cache_write_1h_tokens
+def _stamp(table: "dict[str, Any]") -> str:
+    return f"{table['date']} {crc32(encode_json(table).encode()):08x}"
+
+
+# The columns of model_answers from which the cost of an answer is computed, and its cost in SQL.
+PRICED = (
+    "model",
+    "at",
+    "speed",
+    "inference_geo",
+    "input_tokens",
+    "output_tokens",
+    "cache_read_tokens",
+    "cache_write_5m_tokens",
+    "cache_write_1h_tokens",
 )
-"""
+COST = f"cost_of_answer({', '.join(PRICED)})"
 
 
 def _listed(prices: "Any") -> "list[Any]":

@@ -284,8 +284,9 @@ class Reader:
 
 def tokens(usage: "Entry") -> list[int]:
     """The counts of one answer, in the order of TOKENS."""
-    writes = _object(usage.get("cache_creation"))
-    short, long = _count(writes.get("ephemeral_5m_input_tokens")), _count(writes.get("ephemeral_1h_input_tokens"))
+    short = long = 0
+    if isinstance(writes := usage.get("cache_creation"), dict):
+        short, long = _count(writes.get("ephemeral_5m_input_tokens")), _count(writes.get("ephemeral_1h_input_tokens"))
     # Clients before 2.1.152 gave only the parts, others only the sum: what has no part is a short-lived write.
     short += max(0, _count(usage.get("cache_creation_input_tokens")) - short - long)
     return [

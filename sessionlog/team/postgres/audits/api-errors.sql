@@ -26,7 +26,11 @@ FROM transcript_parts AS part
 WHERE
   kind = 'api_error'
   AND outcome = 'failed'
-  AND COALESCE(at, '') >= CAST($1 AS TEXT)
+  AND (
+    at >= CAST($1 AS TEXT) OR (
+      at IS NULL AND CAST($1 AS TEXT) = ''
+    )
+  )
   AND NOT (session_id, COALESCE(text, '')) IN (
     SELECT
       session_id,

@@ -40,7 +40,11 @@ WITH changed AS (
     kind = 'tool_result'
     AND outcome = 'ok'
     AND action IN ('edit', 'write')
-    AND COALESCE(at, '') >= CAST($1 AS TEXT)
+    AND (
+      at >= CAST($1 AS TEXT) OR (
+        at IS NULL AND CAST($1 AS TEXT) = ''
+      )
+    )
     AND NOT EXISTS(
       SELECT
         1

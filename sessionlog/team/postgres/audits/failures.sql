@@ -25,7 +25,11 @@ WITH failed AS (
   WHERE
     part.kind = 'tool_result'
     AND part.outcome = 'failed'
-    AND COALESCE(part.at, '') >= CAST($1 AS TEXT)
+    AND (
+      part.at >= CAST($1 AS TEXT) OR (
+        part.at IS NULL AND CAST($1 AS TEXT) = ''
+      )
+    )
     AND NOT EXISTS(
       SELECT
         1

@@ -111,7 +111,11 @@ FROM (
     generation > 1
 ) AS unnamed
 WHERE
-  COALESCE(at, '') >= CAST($1 AS TEXT)
+  (
+    at >= CAST($1 AS TEXT) OR (
+      at IS NULL AND CAST($1 AS TEXT) = ''
+    )
+  )
 ORDER BY
   session_id NULLS FIRST,
   at NULLS FIRST

@@ -24,7 +24,11 @@ WITH used AS (
     kind = 'tool_result'
     AND outcome IN ('ok', 'failed')
     AND glob('mcp__*', tool_name)
-    AND COALESCE(at, '') >= CAST($1 AS TEXT)
+    AND (
+      at >= CAST($1 AS TEXT) OR (
+        at IS NULL AND CAST($1 AS TEXT) = ''
+      )
+    )
     AND NOT EXISTS(
       SELECT
         1

@@ -81,7 +81,11 @@ LEFT JOIN sessions
 JOIN session_projects AS archive
   ON archive.session_id = touched.session_id
 WHERE
-  COALESCE(at, '') >= CAST($1 AS TEXT)
+  (
+    at >= CAST($1 AS TEXT) OR (
+      at IS NULL AND CAST($1 AS TEXT) = ''
+    )
+  )
   AND glob('/*', file_path)
   AND (
     (

@@ -6,7 +6,11 @@ SELECT
   COUNT(DISTINCT session_id) AS sessions
 FROM prompts
 WHERE
-  COALESCE(at, '') >= CAST($1 AS TEXT)
+  (
+    at >= CAST($1 AS TEXT) OR (
+      at IS NULL AND CAST($1 AS TEXT) = ''
+    )
+  )
 GROUP BY
   day
 ORDER BY

@@ -5,7 +5,12 @@ WITH denied AS MATERIALIZED (
     *
   FROM permission_decisions
   WHERE
-    COALESCE(at, '') >= CAST($1 AS TEXT) AND decision <> 'allowed'
+    (
+      at >= CAST($1 AS TEXT) OR (
+        at IS NULL AND CAST($1 AS TEXT) = ''
+      )
+    )
+    AND decision <> 'allowed'
 ), ran AS MATERIALIZED (
   SELECT
     id,

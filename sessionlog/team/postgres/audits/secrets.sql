@@ -89,7 +89,11 @@ WITH RECURSIVE texts AS (
     COALESCE(text, '') || COALESCE(thinking, '')
   FROM transcript_parts
   WHERE
-    COALESCE(at, '') >= CAST($1 AS TEXT)
+    (
+      at >= CAST($1 AS TEXT) OR (
+        at IS NULL AND CAST($1 AS TEXT) = ''
+      )
+    )
     AND (
       (
         instr(text, '[redacted:') <> 0

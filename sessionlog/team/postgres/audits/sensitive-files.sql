@@ -77,7 +77,11 @@ WITH rules AS MATERIALIZED (
     kind = 'tool_result'
     AND outcome = 'ok'
     AND NOT file_path IS NULL
-    AND COALESCE(at, '') >= CAST($1 AS TEXT)
+    AND (
+      at >= CAST($1 AS TEXT) OR (
+        at IS NULL AND CAST($1 AS TEXT) = ''
+      )
+    )
     AND NOT EXISTS(
       SELECT
         1

@@ -13,6 +13,11 @@ SELECT
   agent_id
 FROM subagents
 WHERE
-  COALESCE(started_at, '') >= CAST($1 AS TEXT)
+  (
+    started_at >= CAST($1 AS TEXT)
+    OR (
+      started_at IS NULL AND CAST($1 AS TEXT) = ''
+    )
+  )
 ORDER BY
   1 DESC NULLS LAST
