@@ -367,7 +367,7 @@ with stats.Counted([reading.place_at(sys.argv[1])]) as counted:
 
 
 def test_many_at_once_count_everything_once(place: Place) -> None:
-    many = [bash("ls", f"s{number % 50}") for number in range(4000)]
+    many = [bash("ls", f"s{number % 50}") for number in range(4000 if thorough() else 1500)]
     store(place, *many)
     for _ in range(2):
         processes = [

@@ -216,11 +216,11 @@ def test_an_index_that_does_not_fit_is_made_anew(hook: Hook, place: projects.Pla
 
 
 def test_many_searches_at_once_index_everything_once(place: projects.Place) -> None:
-    fill(place, [tool(number) for number in range(1500)])
+    fill(place, [tool(number) for number in range(600)])
     command = [sys.executable, "-m", "sessionlog", "search", "echo", "-n", "0", "--json"]
     processes = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(4)]
     counts = [len(json.loads(process.communicate()[0])) for process in processes]
-    assert counts == [1500] * 4
+    assert counts == [600] * 4
 
 
 def test_the_index_is_private(hook: Hook, place: projects.Place) -> None:

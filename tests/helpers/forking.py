@@ -60,11 +60,11 @@ class Forked:
 class _Server:
     """The process that forks."""
 
-    def __init__(self) -> None:
+    def __init__(self, path: str) -> None:
         self.ours, theirs = socket.socketpair()
         os.set_inheritable(theirs.fileno(), True)
         words = [sys.executable, __file__, str(theirs.fileno())]
-        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        environment = {**os.environ, "PYTHONPATH": path}
         # Not by subprocess: it outlives the test that needs it first, and is over when this process is.
         self.pid = os.posix_spawn(sys.executable, words, environment)
         theirs.close()
@@ -88,16 +88,16 @@ class _Server:
         return Forked(pid, reader)
 
 
-_server: _Server | None = None
+_servers: dict[str, _Server] = {}  # by $PYTHONPATH
 
 
 def start(
     words: list[str], *files: int, environment: dict[str, str], terminal: bool = False, program: str = PROGRAM
 ) -> Forked:
     """Start a command with these three files as its own; in a terminal if they are one."""
-    global _server  # noqa: PLW0603 (one for all tests of this process)
-    if _server is None or _server.ours.fileno() < 0:
-        _server = _Server()
+    path = environment.get("PYTHONPATH") or str(ROOT)
+    if path not in _servers:
+        _servers[path] = _Server(path)
     request = {
         "program": program,
         "words": words,
@@ -105,7 +105,7 @@ def start(
         "folder": os.getcwd(),
         "terminal": terminal,
     }
-    return _server.start(request, *files)
+    return _servers[path].start(request, *files)
 
 
 def run(

@@ -370,7 +370,7 @@ def test_a_locked_archive_lets_the_session_stop(place: projects.Place, tmp_path:
     supervise(STOP, verdict(True))
     with closing(sqlite3.connect(place.db)) as connection:
         connection.execute("BEGIN IMMEDIATE")
-        result = supervise(STOP, f"touch {tmp_path}/asked; {verdict(False)}")
+        result = supervise(STOP, f"touch {tmp_path}/asked; {verdict(False)}", "--timeout", "1")
         connection.rollback()
     assert result.code == 1
     assert result.stderr.startswith("supervisor SDK failed: ") and "locked" in result.stderr
