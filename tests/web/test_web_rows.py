@@ -6,6 +6,7 @@ import os
 import re
 from pathlib import Path
 
+from sessionlog.archive import notes
 from sessionlog.archive import place as projects
 from sessionlog.ask.search import labels
 from sessionlog.transcripts import importer
@@ -56,6 +57,10 @@ def test_what_is_told_twice_is_one_row_and_one_hit(home: Path, serve: Serve, pro
         _, found, _ = get(address, f"/-/search?{question}")
         assert len(re.findall(r'class="hit\b', found)) == hits, question
     # What only the transcript knows has its tool, its command and its error, without the tags of the client.
+    (moment,) = re.findall(r'<details class="call is-failed" id="(m\d+)"', timeline)
+    notes.change(place, "s1", moment, pinned=True)
+    _, home_page, _ = get(address, "/")
+    assert "make red" in home_page and "{&#34;command" not in home_page
     assert "make red" in found and "no such target" in found and "tool_use_error" not in found
 
 
