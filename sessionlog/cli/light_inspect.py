@@ -1,7 +1,7 @@
 """A stand-in for the module `inspect` until something needs it.
 
 click imports `inspect` for pages of help and to clean the help of each option. It takes nearly as long to import as a
-bare interpreter takes to start, which each command would pay. Whoever asks for anything but `cleandoc` of one line gets
+bare interpreter takes to start, which each command would pay. A caller that asks for anything but `cleandoc` of one line gets
 the real one.
 """
 
