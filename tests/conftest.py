@@ -31,7 +31,7 @@ PAYLOAD_FILES = sorted((FIXTURES / "payloads").rglob("*.json"))
 # the sizes that `thorough()` chooses. Tests set no number of their own, so that the profile decides. No deadline: how
 # long an example takes says more about what else the machine is doing.
 COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("quick", max_examples=60, **COMMON)
+settings.register_profile("quick", max_examples=30, **COMMON)
 settings.register_profile("thorough", max_examples=1000, **COMMON)
 
 
@@ -53,6 +53,14 @@ def pytest_xdist_auto_num_workers() -> Iterator[None]:
     """One more than there are processors: some tests wait for seconds that the product waits."""
     count = yield
     return count if os.environ.get("PYTEST_XDIST_AUTO_NUM_WORKERS") else count + 1
+
+
+# Those that take longest run first: else one of them may be all that is left to run at the end.
+LONGEST = ("test_checks_are_clean[mypy]", "test_axe_finds_nothing_on_any_page", "test_no_command_connects")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.name not in LONGEST)
 
 
 def usual_signals() -> None:

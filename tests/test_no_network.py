@@ -18,6 +18,7 @@ import pytest
 
 from sessionlog.archive import place as projects
 from tests.conftest import HANDLERS, PYTHON, ROOT, Hook, rows
+from tests.helpers import forking
 from tests.helpers import transcript_files as made
 from tests.record.test_hook import prompt, tool
 
@@ -79,6 +80,10 @@ def test_the_guard_sees_every_way_out(log: Path) -> None:
     for way in ways:
         assert subprocess.run([sys.executable, "-c", way], capture_output=True, check=False).returncode == 1
     assert len(log.read_text().splitlines()) == len(ways)
+    # A fork of a process that has the guard has it, too.
+    (log.parent / "guard" / "connecting.py").write_text(f"def main():\n    {ways[0]}\n")
+    assert forking.run(program="connecting").returncode == 1
+    assert len(log.read_text().splitlines()) == len(ways) + 1
 
 
 def test_no_hook_and_no_importer_connects(home: Path, project: Path, place: projects.Place, log: Path) -> None:
@@ -95,22 +100,18 @@ def test_no_hook_and_no_importer_connects(home: Path, project: Path, place: proj
     assert not log.exists(), log.read_text()
 
 
-def test_no_command_connects(home: Path, project: Path, hook: Hook, log: Path, tmp_path: Path) -> None:
+def test_no_command_connects(
+    home: Path, project: Path, hook: Hook, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made.recorded(home)
     hook(prompt("hello"))
     hook(tool(1))
+    monkeypatch.chdir(tmp_path)
     failed = {}
     for words in COMMANDS:
-        done = subprocess.run(
-            [sys.executable, "-m", "sessionlog", *words],
-            cwd=tmp_path,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = forking.run(*words)
         if done.returncode and words[0] not in ("doctor", "restore", "validate"):  # whose 1 tells of a finding
-            failed[" ".join(words)] = done.stderr
+            failed[" ".join(words)] = done.stderr.decode()
     assert failed == {}
     assert not log.exists(), log.read_text()
 

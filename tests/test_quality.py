@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import json
-import os
 import re
 import subprocess
 import sys
@@ -23,9 +22,9 @@ from tests.record.test_hook import prompt
 @pytest.mark.parametrize("command", ["ruff check .", "ruff format --check .", "mypy"])
 def test_checks_are_clean(command: str) -> None:
     name, *arguments = command.split()
-    environment = {**os.environ, "MYPY_CACHE_DIR": os.devnull}
+    # With the cache of this checkout: a tenth of the time, but for the first run.
     done = subprocess.run(
-        [sys.executable, "-m", name, *arguments], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "-m", name, *arguments], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -47,6 +47,11 @@ def test_tests_run_the_command_of_the_readme_on_every_python_that_is_promised() 
     assert job["strategy"]["matrix"]["os"] == ["ubuntu-latest", "macos-latest", "windows-latest"]
 
 
+def test_every_night_the_thorough_tests_run() -> None:
+    steps = jobs("thorough.yml")["thorough"]["steps"]
+    assert any("pytest --hypothesis-profile=thorough" in step.get("run", "") for step in steps)
+
+
 def test_only_the_job_that_publishes_gets_a_token_and_it_runs_no_code_of_ours() -> None:
     build, publish = jobs("release.yml")["build"], jobs("release.yml")["publish"]
     assert build["permissions"] == jobs("test.yml")["test"]["permissions"] == {"contents": "read"}

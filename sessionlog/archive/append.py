@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sessionlog.archive.place import Place
     from sessionlog.errors import ArchiveUnavailable
 
-SCHEMA_VERSION = 5  # the number of files in migrations/
+SCHEMA_VERSION = 6  # the number of files in migrations/
 
 # How long a hook waits for another writer before it takes the spool: a session must not feel it.
 LOCK_WAIT = 1.5

@@ -131,7 +131,7 @@ def note_upgrade(connection: sqlite3.Connection, version: int) -> None:
     last, events = connection.execute("SELECT max(id), count(*) FROM events").fetchone()
     if events and version < 3:
         _add_note(connection, "upgrade", events, unchained_until=last)
-    elif events:
+    elif events and version < 5:
         _add_note(connection, "upgrade", events, format_1_until=last)
 
 

@@ -374,7 +374,7 @@ CREATE TABLE session_facts (
     tool_calls INTEGER NOT NULL DEFAULT 0,  -- Likewise, how many tool calls ended.
     edits INTEGER NOT NULL DEFAULT 0,  -- Likewise, how many changes to files succeeded.
     failures INTEGER NOT NULL DEFAULT 0,  -- Likewise, how many tool calls and answers of the API failed.
-    -- How often its context was compacted.
+    -- How often its context was compacted, by its transcripts.
     compactions INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
@@ -645,22 +645,32 @@ GROUP BY did.session_id, did.agent_id;
 -- at: When the prompt was sent (UTC).
 -- failures: How many of them failed.
 -- last_tool_at: When the last of them ended (UTC).
+--
+-- What followed is what was recorded later: a clock may be set back. Only where a session is known from hooks in part and
+-- from its transcript in part, their times decide.
 CREATE VIEW turns AS
 SELECT
-    max(id) AS id, session_id, max(prompt_id) AS prompt_id, min(iif(begins = 1, at, NULL)) AS at, max(prompt) AS prompt,
+    max(iif(begins = 1, id, NULL)) AS id, session_id, max(prompt_id) AS prompt_id, min(iif(begins = 1, at, NULL)) AS at,
+    max(prompt) AS prompt,
     sum(outcome IN ('ok', 'failed')) AS tool_calls, sum(outcome IN ('failed', 'stopped')) AS failures,
     max(iif(outcome IN ('ok', 'failed'), at, NULL)) AS last_tool_at
 FROM (
     SELECT
         *, sum(begins) OVER (
-            PARTITION BY session_id ORDER BY at, begins DESC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+            PARTITION BY session_id ORDER BY iif(is_mixed, at, NULL), iif(is_mixed, 0, abs(id)), begins DESC
+            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
         ) AS turn
     FROM (
-        SELECT id, session_id, at, prompt, prompt_id, 1 AS begins, '' AS outcome FROM prompts
-        UNION ALL
-        SELECT NULL, session_id, finished_at, NULL, NULL, 0, outcome FROM tool_calls WHERE outcome IN ('ok', 'failed')
-        UNION ALL
-        SELECT NULL, session_id, at, NULL, NULL, 0, 'stopped' FROM events WHERE event = 'StopFailure'
+        SELECT
+            *, min(id) OVER (PARTITION BY session_id) < 0 AND max(id) OVER (PARTITION BY session_id) > 0 AS is_mixed
+        FROM (
+            SELECT id, session_id, at, prompt, prompt_id, 1 AS begins, '' AS outcome FROM prompts
+            UNION ALL
+            SELECT id, session_id, finished_at, NULL, NULL, 0, outcome FROM tool_calls
+            WHERE outcome IN ('ok', 'failed')
+            UNION ALL
+            SELECT id, session_id, at, NULL, NULL, 0, 'stopped' FROM events WHERE event = 'StopFailure'
+        )
     )
 )
 WHERE turn > 0
@@ -669,6 +679,7 @@ GROUP BY session_id, turn;
 -- One row per session, as people list them. What hooks and transcript both saw is counted once.
 -- seconds: How long it lasted, from its first event to its last.
 -- first_prompt: What the user wrote first.
+-- compactions: How often its context was compacted.
 -- git_branch: The git branch in which it last worked.
 -- title: Its title, from the user, a model or an older client.
 CREATE VIEW session_summary AS
@@ -679,12 +690,12 @@ SELECT
         (
             SELECT text FROM transcript_parts AS part
             WHERE part.session_id = sessions.session_id AND kind = 'prompt' AND text IS NOT NULL
-            ORDER BY at, id LIMIT 1
+            ORDER BY id LIMIT 1
         ),
         (
             SELECT prompt FROM events
             WHERE events.session_id = sessions.session_id AND is_typed
-            ORDER BY at, id LIMIT 1
+            ORDER BY id LIMIT 1
         )
     ) AS first_prompt,
     events,
@@ -695,9 +706,15 @@ SELECT
     client, model, start_reason, permission_mode, cwd, transcript_path,
     coalesce(facts.custom_title, facts.ai_title, facts.summary) AS title,
     coalesce(facts.messages, 0) AS messages,
-    facts.git_branch, facts.client_version, facts.forked_from, facts.compactions
+    facts.git_branch, facts.client_version, facts.forked_from,
+    max(ifnull(facts.compactions, 0), ifnull(seen.compactions, 0)) AS compactions
 FROM sessions
-LEFT JOIN session_facts AS facts ON facts.session_id = sessions.session_id;
+LEFT JOIN session_facts AS facts ON facts.session_id = sessions.session_id
+LEFT JOIN (
+    -- Some agents report that it begins, some that it has ended, some both.
+    SELECT session_id, max(sum(event = 'PreCompact'), sum(event = 'PostCompact')) AS compactions
+    FROM events WHERE event IN ('PreCompact', 'PostCompact') GROUP BY session_id
+) AS seen ON seen.session_id = sessions.session_id;
 
 -- One row per session and model, with tokens and cost.
 -- model: The model.

@@ -10,7 +10,7 @@ import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from sessionlog.archive import migrate
@@ -126,15 +126,14 @@ def _read(connection: sqlite3.Connection) -> dict[Thing, _Definition]:
 _WORD = re.compile(r"""--[^\n]*|/\*.*?(?:\*/|\Z)|\s+|('(?:[^']|'')*'|"(?:[^"]|"")*"|\w+|.)""", re.DOTALL)
 
 
+@lru_cache(maxsize=128)  # those of our own schema, again and again
 def normal(sql: str) -> str:
     """A definition without what carries no meaning: comments, white space, and quotes around the names of tables.
 
     ALTER TABLE puts those quotes in. Others stay, because "NULL" is not NULL.
     """
     words = [match[1] for match in _WORD.finditer(sql) if match[1]]
-    return " ".join(
-        word[1:-1] if re.fullmatch(r'"[a-z_]+"', word) and word[1:-1] in _tables() else word for word in words
-    )
+    return " ".join(word[1:-1] if word[0] == '"' and word[1:-1] in _tables() else word for word in words)
 
 
 @cache

@@ -1,18 +1,26 @@
-"""Events that `sessionlog export` wrote as JSON lines, brought back: each to the archive of its project."""
+"""Events that `sessionlog export` wrote as JSON lines, brought back: each to the archive of its project.
+
+A line that the archive would write itself is there already, and is not even parsed. Of others, two processes or more
+parse and clean some hundred at a time; this one writes them.
+"""
 
 from __future__ import annotations
 
 import os
 import sqlite3
 import time
-from collections.abc import Iterator
-from typing import Any, BinaryIO
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from zlib import crc32
 
-from sessionlog.archive import append, whose
+from sessionlog.archive import append, bulk, whose
 from sessionlog.archive import place as projects
-from sessionlog.archive.event import COLUMNS, normalise
+from sessionlog.archive.event import COLUMNS
 from sessionlog.errors import SessionlogError
-from sessionlog.export.jsonl import VERSION, encoded
+from sessionlog.export import jsonl
+from sessionlog.export.jsonl_records import LONGEST_LINE, Record, Records, records
 from sessionlog.fastlib import parse_json
 from sessionlog.redact.rules import Rules
 from sessionlog.system.files import open_regular
@@ -20,11 +28,16 @@ from sessionlog.transcripts import pruned
 from sessionlog.transcripts.chunks import Skip
 from sessionlog.transcripts.importer import Summary
 
-LONGEST_LINE = 64 << 20  # an event, with JSON's escapes
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
 SKIPPED = 1 << 20  # bytes of a longer line that are passed over at once: much memory at once takes long to get
 
-# Bytes that are searched for secrets at once.
-BLOCK = 64 << 10
+# Bytes of lines that a process parses at once.
+BLOCK = 256 << 10
+
+# Starting other processes takes longer than reading this much.
+WORTH_A_POOL = 4 << 20
 
 # Events of one transaction: hooks that write to the same archive wait no longer than this takes.
 BATCH = 1000
@@ -45,35 +58,45 @@ def is_export(path: str) -> bool:
 def run(path: str, summary: Summary, dry_run: bool = False) -> None:
     """Import an export: each event to the archive of its project, unless it is there already."""
     started = time.monotonic()
-    rules = Rules(projects.home_folder())
     targets: dict[str, _Target] = {}
     new = 0
+
+    def target(project: str) -> _Target:
+        if project not in targets:
+            targets[project] = _Target(project, dry_run)
+        return targets[project]
+
+    def is_known(line: bytes) -> bool:
+        about = _told(line)
+        if about is None or not target(about.project).has(about, line):
+            return False
+        summary.sessions.add(about.session_id)
+        summary.projects.add(about.project)
+        return True
+
     try:
-        with open(open_regular(path), "rb") as file:
-            for number, (line, is_suspect) in enumerate(_suspected_lines(file, rules), 1):
-                if not line.strip():
-                    continue
-                try:
-                    if len(line) >= LONGEST_LINE:
-                        raise ValueError(f"longer than {LONGEST_LINE >> 20} MB")
-                    project, record = _record(line, rules if is_suspect else None)
-                except (ValueError, TypeError, LookupError, AttributeError) as error:
-                    summary.skips.append(Skip(path, number, f"no event of an export: {error}"))
-                    continue
-                if project not in targets:
-                    targets[project] = _Target(project, dry_run)
-                try:
-                    new += targets[project].add(record)
-                except _BAD_VALUE as error:
-                    summary.skips.append(Skip(path, number, f"the archive does not take it: {error}"))
-                    continue
-                summary.sessions.add(record["session_id"])
-                summary.projects.add(project)
-        for target in targets.values():
-            target.commit()
+        with ExitStack() as stack:
+            file = stack.enter_context(open(open_regular(path), "rb"))
+            blocks = _blocks(file, is_known)
+            submit, ahead = _readers(os.path.getsize(path), stack)
+            for numbers, found in _in_order(blocks, submit, ahead):
+                for number, record in zip(numbers, found, strict=True):
+                    if isinstance(record, str):
+                        summary.skips.append(Skip(path, number, f"no event of an export: {record}"))
+                        continue
+                    project, fields = record
+                    try:
+                        new += target(project).add(fields)
+                    except _BAD_VALUE as error:
+                        summary.skips.append(Skip(path, number, f"the archive does not take it: {error}"))
+                        continue
+                    summary.sessions.add(fields["session_id"])
+                    summary.projects.add(project)
+        for one in targets.values():
+            one.commit()
     finally:
-        for target in targets.values():
-            target.close()
+        for one in targets.values():
+            one.close()
     summary.files += bool(new)
     summary.unchanged += not new
     summary.bytes += os.path.getsize(path) if new else 0
@@ -88,56 +111,91 @@ _BAD_VALUE = (
 )
 
 
-def _suspected_lines(file: BinaryIO, rules: Rules) -> Iterator[tuple[bytes, bool]]:
-    """Each line, and whether it is worth a search for secrets: many at once are asked for the price of a few."""
-    while block := _some_lines(file):
-        is_suspect = bool(rules.suspects(b"".join(line for line in block if len(line) < LONGEST_LINE)))
-        for line in block:
-            yield line, is_suspect
+# --- Reading, in this process or in others ----------------------------------------------------------------------------
+
+Numbered = tuple[list[int], list[bytes]]  # lines and their numbers
 
 
-def _some_lines(file: BinaryIO) -> list[bytes]:
-    """The next lines. Of one that is too long, only the beginning."""
+def _blocks(file: BinaryIO, is_known: Callable[[bytes], bool]) -> Iterator[Numbered]:
+    """Lines that the archive may not have, some at a time. Of one that is too long, only the beginning."""
+    numbers: list[int] = []
     lines: list[bytes] = []
-    size = 0
-    while size < BLOCK and (line := file.readline(LONGEST_LINE)):
-        lines.append(line)
-        size += len(line)
+    number = size = 0
+    while line := file.readline(LONGEST_LINE):
+        number += 1
         rest = line if len(line) == LONGEST_LINE else b""
         while rest and not rest.endswith(b"\n"):
             rest = file.readline(SKIPPED)
-    return lines
+        if line.isspace() or is_known(line):
+            continue
+        numbers.append(number)
+        lines.append(line)
+        size += len(line)
+        if size >= BLOCK:
+            yield numbers, lines
+            numbers, lines, size = [], [], 0
+    if lines:
+        yield numbers, lines
 
 
-def _record(line: bytes, rules: Rules | None) -> tuple[str, dict[str, Any]]:
-    """The row of `events` that a line was made of. It may come from anywhere: secrets are taken out as in a hook."""
-    payload = parse_json(line.decode())
-    if rules is not None:
-        payload = rules.clean(payload, rules.suspects(line))
-    about = payload.pop("sessionlog")
-    if about["version"] != VERSION:
-        raise ValueError(f"version {about['version']!r} of the format; upgrade sessionlog to read it")
-    at, via, project = (_text(about[name]) for name in ("at", "via", "project"))
-    if "columns" in about:
-        columns = about["columns"]
-        if not (isinstance(columns["session_id"], str) and isinstance(columns["event"], str)):
-            raise ValueError("the session or the event is missing")
-        record: dict[str, Any] = {name: columns.get(name) for name in COLUMNS}
-    else:
-        _text(payload["session_id"]), _text(payload["hook_event_name"])
-        record = normalise(payload, at_ms=0, via=via)
-        record["envelope"] = _json_text(about["envelope"]) if "envelope" in about else None
-    return project, {**record, "at": at, "via": via}
+def _readers(size: int, stack: ExitStack) -> tuple[Callable[[list[bytes]], Callable[[], Records]], int]:
+    """How lines become records, and how many blocks are worked on at once."""
+    home = projects.home_folder()
+    if size < WORTH_A_POOL:
+        rules = Rules(home)
+        return lambda lines: lambda: records(lines, rules), 1
+    from sessionlog.system import workers
+
+    count = os.cpu_count() or 1
+    pool = stack.enter_context(workers.Pool(count, "sessionlog.export.jsonl_records", home))
+
+    def submit(lines: list[bytes]) -> Callable[[], Records]:
+        future: Future[Records] = pool.submit(lines)
+        return future.result
+
+    return submit, count + 2
 
 
-def _text(value: Any) -> str:
-    if not isinstance(value, str) or not value:
-        raise ValueError(f"{value!r} where a text belongs")
-    return value
+def _in_order(
+    blocks: Iterator[Numbered], submit: Callable[[list[bytes]], Callable[[], Records]], ahead: int
+) -> Iterator[tuple[list[int], Records]]:
+    """Keep a few blocks in work, and take them as they were given out."""
+    waiting: deque[tuple[list[int], Callable[[], Records]]] = deque()
+    for numbers, lines in blocks:
+        waiting.append((numbers, submit(lines)))
+        while len(waiting) >= ahead:
+            numbers, result = waiting.popleft()  # noqa: PLW2901
+            yield numbers, result()
+    for numbers, result in waiting:
+        yield numbers, result()
 
 
-def _json_text(value: Any) -> str:
-    return encoded(value).decode()
+class _Told(NamedTuple):
+    """What the beginning of a line says, if it is spelled as an export spells it."""
+
+    project: str
+    at: str
+    session_id: str
+
+
+_BEGINNING = b'{"sessionlog":{"version":%d,"project":"' % jsonl.VERSION
+
+
+def _told(line: bytes) -> _Told | None:
+    if not line.startswith(_BEGINNING):
+        return None
+    project, _, rest = line[len(_BEGINNING) : len(_BEGINNING) + 5000].partition(b'","at":"')
+    at = rest.partition(b'"')[0]
+    session_id = rest.partition(b'},"session_id":"')[2].partition(b'"')[0]
+    if b"\\" in project or b'"' in project or not session_id or b"\\" in session_id:
+        return None
+    try:
+        return _Told(project.decode(), at.decode(), session_id.decode())
+    except UnicodeDecodeError:
+        return None
+
+
+# --- Writing ----------------------------------------------------------------------------------------------------------
 
 
 class _Target:
@@ -145,24 +203,51 @@ class _Target:
 
     # What is there already is not added again. Only rows from before the import count: two events that are the same in
     # every respect are two lines, and two events.
-    _ADD = append.insertion(
-        "NOT EXISTS (SELECT 1 FROM events WHERE session_id = :session_id AND at = :at AND id <= :before AND "
+    _IS_THERE = (
+        "EXISTS (SELECT 1 FROM events WHERE session_id = :session_id AND at = :at AND id <= :before AND "
         + " AND ".join(f"+{column} IS :{column}" for column in COLUMNS if column not in ("session_id", "at"))
         + ")"
     )
+    _ADD = append.insertion(f"NOT {_IS_THERE}")
 
     def __init__(self, project: str, dry_run: bool) -> None:
         self._dry_run = dry_run
         self._pending = 0
+        self._project = project
+        self._lines: dict[str, frozenset[int] | None] = {}  # of a session: None if the archive did not have it
+        self._appender: bulk.Appender | None = None
         place = whose.place(project)
         try:
             self._connection = append.open_for_writing(place, 30) if not dry_run or os.path.exists(place.db) else None
+            if self._connection:
+                # Pages of indexes change with every batch: written back once in 32 MB of log instead of once in 4.
+                self._connection.execute("PRAGMA cache_size = -32000")
+                self._connection.execute("PRAGMA wal_autocheckpoint = 8000")
             self._before = _newest(self._connection) if self._connection else 0
             self._limits: pruned.Limits = pruned.read(self._connection) if self._connection else {}
         except (sqlite3.Error, OSError) as error:
             raise SessionlogError(f"{place.db} cannot be written: {error}") from error
 
-    def add(self, record: dict[str, Any]) -> bool:
+    def has(self, told: _Told, line: bytes) -> bool:
+        """Whether the archive would write this line itself, for an event from before the import."""
+        if told.session_id not in self._lines:
+            self._lines[told.session_id] = self._lines_of(told)
+        known = self._lines[told.session_id]
+        return known is not None and _fingerprint(line.removesuffix(b"\n")) in known
+
+    def _lines_of(self, told: _Told) -> frozenset[int] | None:
+        """Those of a session. In a file they are in the order of time, so those before its first one do not matter."""
+        if not self._has_session(told.session_id) or self._connection is None:
+            return None
+        blocks = jsonl.lines(self._connection, self._project, [told.session_id], told.at)
+        return frozenset(_fingerprint(line) for block in blocks for line in block.splitlines())
+
+    def _has_session(self, session_id: str) -> bool:
+        """Whether the session had events before the import."""
+        query = "SELECT 1 FROM events WHERE session_id = ? AND id <= ? LIMIT 1"
+        return bool(self._connection and self._connection.execute(query, (session_id, self._before)).fetchone())
+
+    def add(self, record: Record) -> bool:
         """Whether the event was new."""
         if self._connection is None:
             return True
@@ -174,19 +259,44 @@ class _Target:
         if not self._pending:
             self._connection.execute("BEGIN IMMEDIATE")
         self._pending += 1
-        added = append.add(self._connection, self._ADD, {**record, "before": self._before})
+        added = self._append(self._connection, record)
         if self._pending >= BATCH:
             self.commit()
         return added
 
+    def _append(self, connection: sqlite3.Connection, record: Record) -> bool:
+        values = {**record, "before": self._before}
+        session_id = record["session_id"]
+        if session_id not in self._lines:
+            self._lines[session_id] = frozenset() if self._has_session(session_id) else None
+        if self._lines[session_id] is not None and connection.execute(f"SELECT {self._IS_THERE}", values).fetchone()[0]:
+            return False
+        if self._appender is None:
+            self._appender = bulk.Appender(connection)
+        if self._appender.add(record):
+            return True
+        self._write()
+        return append.add(connection, self._ADD, values)
+
+    def _write(self) -> None:
+        if self._appender is not None:
+            self._appender.write()
+            self._appender = None
+
     def commit(self) -> None:
         if self._connection is not None and self._connection.in_transaction:
+            self._write()
             self._connection.execute("ROLLBACK" if self._dry_run else "COMMIT")
         self._pending = 0
 
     def close(self) -> None:
         if self._connection is not None:
             self._connection.close()
+
+
+def _fingerprint(line: bytes) -> int:
+    """Two hashes in one number, the first with a key of this process: no two lines have the same by chance."""
+    return hash(line) << 32 | crc32(line)
 
 
 def _newest(connection: sqlite3.Connection) -> int:

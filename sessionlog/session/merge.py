@@ -10,7 +10,6 @@ import heapq
 import sqlite3
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
@@ -175,13 +174,15 @@ def _tuples(connection: sqlite3.Connection, query: str, *parameters: Any) -> Ite
             connection.text_factory = decode
 
 
-@dataclass(slots=True)
 class _Seen:
     """What a hook saw: its item once that was met, and until then the names of messages that say the same."""
 
-    has_id: bool
-    item: Item | None = None
-    twins: list[str] = field(default_factory=list)
+    __slots__ = ("has_id", "item", "twins")
+
+    def __init__(self, has_id: bool) -> None:
+        self.has_id = has_id
+        self.item: Item | None = None
+        self.twins: list[str] = []
 
 
 class _SetBack(Exception):
@@ -220,6 +221,7 @@ class _Merger:
         self.calls_asked_about: dict[int, str] = {}
         # What the next event or message may belong to: a compaction, a failure of the model.
         self.compaction: Item | None = None
+        self.compacted = self.summed_up = False  # whether the event of its end, and its summary, have been met
         self.failure: Item | None = None
         has_parts = "SELECT 1 FROM transcript_parts WHERE session_id = ? LIMIT 1"
         self.has_parts = any(True for _ in _tuples(connection, has_parts, session_id))
@@ -335,10 +337,11 @@ class _Merger:
                     return False
                 item.outcome, item.reason = self.decisions.get(row_id, ("denied or not answered", ""))
             case "compaction":
-                if item.title == "PostCompact" and self.compaction:
+                if item.title == "PostCompact" and self.compaction and not self.compacted:
                     self.compaction.names.append(item.name)
+                    self.compacted = True
                     return False
-                self.compaction = item
+                self.compaction, self.compacted, self.summed_up = item, item.title == "PostCompact", False
             case "notice" if self.questions and self._words(item).startswith(ASKS):
                 item.minor = True  # the call says that somebody was asked
             case "review":
@@ -370,9 +373,12 @@ class _Merger:
                 self.failure.names.append(item.name)
                 return
             self.failure = item
-        if item.kind == "compaction" and self.compaction and self.compaction.name[0] == "e":
-            self.compaction.names.append(item.name)
-            return
+        if item.kind == "compaction":
+            if self.compaction and not self.summed_up:
+                self.compaction.names.append(item.name)
+                self.summed_up = True
+                return
+            self.compaction, self.compacted, self.summed_up = item, False, True
         if has_thinking:
             yield self._numbered(Item(item.at, item.name, "thinking", "", item.agent_id))
         if item.kind == "thinking" or (item.kind == "answer" and not has_text):

@@ -24,7 +24,8 @@ SHOWN = 20
 _MOMENT = {
     "e": "SELECT session_id, coalesce(prompt, command, file_path, last_assistant_message, message, event) AS text "
     "FROM events WHERE id = ?",
-    "m": "SELECT session_id, coalesce(text, tool_name, kind) AS text FROM transcript_parts WHERE id = ?",
+    "m": "SELECT session_id, coalesce(command, file_path, text, tool_name, kind) AS text "
+    "FROM transcript_parts WHERE id = ?",
 }
 
 

@@ -66,6 +66,19 @@ def test_an_upgraded_archive_has_the_schema_of_a_new_one(tmp_path: Path, home: P
     assert rows(upgraded, query) == rows(new, query)
 
 
+def test_an_archive_of_schema_5_gets_new_views_and_keeps_its_hashes(place: projects.Place) -> None:
+    store(place, event("UserPromptSubmit", prompt="go"), bash("ls"))
+    now = schema(place.db)
+    with closing(sqlite3.connect(place.db)) as connection, connection:
+        for view in ("turns", "session_summary"):
+            connection.execute(f"DROP VIEW {view}")
+            connection.execute(f"CREATE VIEW {view} AS SELECT session_id, prompt FROM prompts ORDER BY at")
+        connection.execute("PRAGMA user_version = 5")
+    append.open_for_writing(place).close()
+    assert schema(place.db) == now and rows(place, "PRAGMA user_version") == [{"user_version": append.SCHEMA_VERSION}]
+    assert findings(place) == [] and rows(place, "SELECT * FROM chain_notes") == []
+
+
 # What an upgrade does not look at anew: kinds and tools of parts, and the counts of a session.
 KEPT = {"transcript_parts": slice(0, 9), "session_facts": slice(0, 15)}
 

@@ -32,7 +32,7 @@ from sessionlog.errors import SessionlogError
 from sessionlog.install.doctor import privacy
 from sessionlog.maintain import backup, merge, prune, redact
 from sessionlog.transcripts import importer
-from tests.conftest import Hook, rows
+from tests.conftest import Hook, rows, thorough
 from tests.helpers import transcript_files as made
 from tests.helpers.archives import START_MS, bash, call, event, store
 
@@ -367,7 +367,7 @@ with stats.Counted([reading.place_at(sys.argv[1])]) as counted:
 
 
 def test_many_at_once_count_everything_once(place: Place) -> None:
-    many = [bash("ls", f"s{number % 50}") for number in range(4000)]
+    many = [bash("ls", f"s{number % 50}") for number in range(4000 if thorough() else 1500)]
     store(place, *many)
     for _ in range(2):
         processes = [
@@ -380,10 +380,10 @@ def test_many_at_once_count_everything_once(place: Place) -> None:
 
 @pytest.mark.parametrize("counted_before", [False, True])
 def test_killed_in_its_midst_it_is_right_the_next_time(place: Place, tmp_path: Path, counted_before: bool) -> None:
-    store(place, *(bash("ls", f"s{number % 300}") for number in range(6000)))
+    store(place, *(bash("ls", f"s{number % 300}") for number in range(6000 if thorough() else 3000)))
     if counted_before:
         told(place)
-        store(place, *(bash("pwd", f"t{number % 300}") for number in range(6000)), start_ms=START_MS + DAY_MS)
+        store(place, *(bash("pwd", f"t{number % 300}") for number in range(3000)), start_ms=START_MS + DAY_MS)
     folder, wanted = Path(place.db).parent, truth(place)
     shutil.copytree(folder, tmp_path / "before")
     for delay in (0.3, 0.6) if counted_before else (0.05, 0.15):

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sessionlog.archive import append, migrate, sidecar
+from sessionlog.archive import append, migrate, read, sidecar
 from sessionlog.archive import place as projects
 from sessionlog.archive.event import normalise
 from sessionlog.ask.search import find as search
@@ -214,11 +216,11 @@ def test_an_index_that_does_not_fit_is_made_anew(hook: Hook, place: projects.Pla
 
 
 def test_many_searches_at_once_index_everything_once(place: projects.Place) -> None:
-    fill(place, [tool(number) for number in range(1500)])
+    fill(place, [tool(number) for number in range(600)])
     command = [sys.executable, "-m", "sessionlog", "search", "echo", "-n", "0", "--json"]
     processes = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(4)]
     counts = [len(json.loads(process.communicate()[0])) for process in processes]
-    assert counts == [1500] * 4
+    assert counts == [600] * 4
 
 
 def test_the_index_is_private(hook: Hook, place: projects.Place) -> None:
@@ -282,3 +284,33 @@ def test_what_only_the_transcript_knows_is_found_whole(home: Path, project: Path
         (hit,) = search.find(place, question, search.Filters(branch="topic"))
         assert hit.is_message and hit.field == where and hit.marks, question
     assert [hit.field for hit in search.scan(place, re.compile("needle"))] == ["output"]
+
+
+@pytest.mark.parametrize("another", [False, True])
+def test_an_index_made_by_several_processes_is_the_same(
+    place: projects.Place, monkeypatch: pytest.MonkeyPatch, another: bool
+) -> None:
+    """Also if another search takes in the rest while it is being made."""
+    fill(
+        place, [payload for number in range(12) for payload in (prompt(f"{CORPUS[number % 6]} {number}"), tool(number))]
+    )
+
+    def content(progress: index.Progress | None = None) -> list[Any]:
+        Path(index.path_of(place)).unlink(missing_ok=True)
+        with closing(read.connect(place)) as archive:
+            index.catch_up(place, archive, progress)
+        with closing(sqlite3.connect(index.path_of(place))) as made:
+            made.execute("CREATE VIRTUAL TABLE temp.seen USING fts5vocab(main, words, instance)")
+            tables = ("documents", "temp.seen", "progress")
+            return [made.execute(f"SELECT * FROM {table} ORDER BY 1, 2, 3").fetchall() for table in tables]
+
+    def take_in_the_rest(done: int, total: int) -> None:
+        if another and 0 < done < total:
+            monkeypatch.setattr(index, "WORTH_A_POOL", 1000)
+            with closing(read.connect(place)) as archive:
+                index.catch_up(place, archive)
+
+    monkeypatch.setattr(index, "BATCH", 5)
+    expected = content()
+    monkeypatch.setattr(index, "WORTH_A_POOL", 1)
+    assert content(take_in_the_rest) == expected and len(expected[0]) == 24

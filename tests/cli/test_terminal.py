@@ -14,6 +14,7 @@ import pytest
 from sessionlog.archive.place import Place
 from sessionlog.cli.table import display_width
 from tests.conftest import PAYLOAD_FILES
+from tests.helpers import forking
 from tests.helpers.recording import record
 from tests.record.test_hook import prompt
 
@@ -37,9 +38,8 @@ def test_colours_as_the_environment_asks(recorded: Place, command: str) -> None:
     assert ESCAPE in terminal.in_terminal(*words).text
     for environment in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
         assert "\x1b[3" not in terminal.in_terminal(*words, **environment).text
-    piped = [terminal.SESSIONLOG, *words]
-    assert b"\x1b" not in subprocess.run(piped, capture_output=True, check=True).stdout
-    forced = subprocess.run(piped, capture_output=True, check=True, env={**os.environ, "CLICOLOR_FORCE": "1"}).stdout
+    assert b"\x1b" not in forking.run(*words).stdout
+    forced = forking.run(*words, env={**os.environ, "CLICOLOR_FORCE": "1"}).stdout
     assert ESCAPE.encode() in forced
 
 

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tracemalloc
+from contextlib import closing
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -19,9 +20,11 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from bench import corpus
+from sessionlog.archive import counters, read
 from sessionlog.archive import place as projects
-from sessionlog.export import jsonl, jsonl_import
+from sessionlog.export import jsonl, jsonl_import, jsonl_records
 from sessionlog.export import write as export
+from sessionlog.maintain import verify
 from sessionlog.text import inert_markdown
 from sessionlog.transcripts import importer
 from tests.cli.test_cli import failing, printed, run
@@ -128,7 +131,7 @@ def test_any_payload_survives_a_line(payload: dict[str, Any]) -> None:
     record_ = normalise(payload, at_ms=1, via="x")
     line = jsonl._line("/p", tuple(record_[name] for name in jsonl._ORDER))
     assert line.index(b"\n") == len(line) - 1 and line.startswith(b'{"sessionlog":{"version":')
-    assert jsonl_import._record(line, None) == ("/p", record_)
+    assert jsonl_records.record(line, None) == ("/p", record_)
 
 
 def test_a_line_is_the_flat_payload_after_what_the_archive_knows(place: projects.Place) -> None:
@@ -172,6 +175,34 @@ def test_lines_that_are_no_events_are_named_and_the_others_imported(place: proje
     summary = json.loads(printed("import", str(file), "--json"))
     assert [skip["line"] for skip in summary["skips"]] == [2, 3, 4, 5, 6] and summary["events"] == 1
     assert {row["prompt"] for row in rows(place)} == {"one", "two"}
+
+
+@pytest.mark.parametrize("pool", [False, True])
+def test_a_large_export_is_imported_once_and_chained(
+    place: projects.Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pool: bool
+) -> None:
+    """More events than go into one statement, one block or one transaction, and some that are equal."""
+    twice = [event("Notification", "s1", message="twice")] * 2
+    payloads = [prompt(f"{number} 组件", session_id=f"s{number % 3}") for number in range(50)]
+    record(place, [*payloads[:25], *twice, ODD[0], *payloads[25:]], step_ms=0)
+    good = exported()
+    refused = json.loads(good.splitlines()[0])
+    refused["sessionlog"]["columns"] = {"session_id": "s0", "event": "X", "message": [1]}
+    file = tmp_path / "a.jsonl"
+    file.write_bytes(good + json.dumps(refused).encode() + b"\n{}\n" + good.splitlines()[0])
+    monkeypatch.setattr(jsonl_import, "WORTH_A_POOL", 0 if pool else 1 << 30)
+    monkeypatch.setattr(jsonl_import, "BATCH", 30)
+    monkeypatch.setattr(jsonl_import, "BLOCK", 3000)
+    use_archive(tmp_path / "other", monkeypatch)
+    for new in (54, 0):
+        summary = importer.Summary()
+        jsonl_import.run(str(file), summary)
+        assert (summary.events, [skip.line for skip in summary.skips], len(summary.sessions)) == (new, [54, 55], 4)
+    other = projects.place(place.project)
+    assert exported() == good.replace(good.splitlines()[0], b"\n".join([good.splitlines()[0]] * 2), 1)
+    assert list(verify.Check(other).findings()) == []
+    with closing(read.connect(other)) as connection:
+        assert list(counters.wrong(connection)) == []
 
 
 def test_secrets_in_a_foreign_export_are_taken_out(place: projects.Place, tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 ROOT = Path(__file__).parents[2]
+PROGRAM = "sessionlog.cli.main"  # the module whose `main` is run
 TEMPORARY = tempfile.gettempdir()  # that of the run, and not of a test, which may be full
 # What Python itself reads when it starts: a command with one of these is no fork of another.
 AT_THE_START = ("PYTHON", "LC_", "LANG", "LD_")
@@ -59,11 +60,11 @@ class Forked:
 class _Server:
     """The process that forks."""
 
-    def __init__(self) -> None:
+    def __init__(self, path: str) -> None:
         self.ours, theirs = socket.socketpair()
         os.set_inheritable(theirs.fileno(), True)
         words = [sys.executable, __file__, str(theirs.fileno())]
-        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        environment = {**os.environ, "PYTHONPATH": path}
         # Not by subprocess: it outlives the test that needs it first, and is over when this process is.
         self.pid = os.posix_spawn(sys.executable, words, environment)
         theirs.close()
@@ -87,45 +88,57 @@ class _Server:
         return Forked(pid, reader)
 
 
-_server: _Server | None = None
+_servers: dict[str, _Server] = {}  # by $PYTHONPATH
 
 
-def start(words: list[str], *files: int, environment: dict[str, str], terminal: bool = False) -> Forked:
+def start(
+    words: list[str], *files: int, environment: dict[str, str], terminal: bool = False, program: str = PROGRAM
+) -> Forked:
     """Start a command with these three files as its own; in a terminal if they are one."""
-    global _server  # noqa: PLW0603 (one for all tests of this process)
-    if _server is None or _server.ours.fileno() < 0:
-        _server = _Server()
-    request = {"words": words, "environment": environment, "folder": os.getcwd(), "terminal": terminal}
-    return _server.start(request, *files)
+    path = environment.get("PYTHONPATH") or str(ROOT)
+    if path not in _servers:
+        _servers[path] = _Server(path)
+    request = {
+        "program": program,
+        "words": words,
+        "environment": environment,
+        "folder": os.getcwd(),
+        "terminal": terminal,
+    }
+    return _servers[path].start(request, *files)
 
 
 def run(
     *words: str | Path,
+    program: str = PROGRAM,
+    input: bytes = b"",  # as subprocess.run calls it
     env: dict[str, str] | None = None,
     timeout: float = 60,
     interrupt: tuple[int, float] | None = None,
 ) -> subprocess.CompletedProcess[bytes]:
-    """As subprocess.run does it for `sessionlog` with these words, with nothing on stdin.
+    """As subprocess.run does it for `sessionlog` with these words.
 
     `interrupt` is a signal, and after how many seconds it is sent if the command is still running.
     """
     environment = dict(os.environ if env is None else env)
     if any(name.startswith(AT_THE_START) for name in environment if name not in (*os.environ, "PYTHONPATH")):
         return subprocess.run(
-            [sys.executable, "-m", "sessionlog", *words],
+            [sys.executable, "-m", program.removesuffix(".cli.main").removesuffix(".__main__"), *words],
             capture_output=True,
-            stdin=subprocess.DEVNULL,
+            input=input,
             env=environment,
             timeout=timeout,
             check=False,
         )
     with (
-        open(os.devnull, "rb") as given,
+        tempfile.TemporaryFile(dir=TEMPORARY) as given,
         tempfile.TemporaryFile(dir=TEMPORARY) as stdout,
         tempfile.TemporaryFile(dir=TEMPORARY) as stderr,
     ):
+        given.write(input)
+        given.seek(0)
         files = [file.fileno() for file in (given, stdout, stderr)]
-        command = start([str(word) for word in words], *files, environment=environment)
+        command = start([str(word) for word in words], *files, environment=environment, program=program)
         if interrupt and not command.ends_within(interrupt[1]):
             with suppress(ProcessLookupError):  # it ended just now
                 os.kill(command.pid, interrupt[0])
@@ -148,14 +161,16 @@ def _import_all() -> None:
     """All that commands use, but what only few of them do and what takes long."""
     import sessionlog
 
-    rooms = "archive redact text agents transcripts session ask maintain export install cli".split()
+    rooms = "archive redact text agents transcripts session ask maintain export supervisor install cli".split()
     for found in pkgutil.walk_packages(sessionlog.__path__, "sessionlog."):
-        if found.name.split(".")[1] in rooms and not found.name.endswith("__main__"):
+        if found.name.split(".")[1] in rooms:
             with suppress(ImportError):  # of an extra that is not installed
                 importlib.import_module(found.name)
 
 
-def _command(files: list[int], words: list[str], environment: dict[str, str], folder: str, terminal: bool) -> NoReturn:
+def _command(
+    files: list[int], program: str, words: list[str], environment: dict[str, str], folder: str, terminal: bool
+) -> NoReturn:
     """Be the command. Ends as a process of Python does."""
     os.environ.clear()
     os.environ.update(environment)
@@ -177,9 +192,7 @@ def _command(files: list[int], words: list[str], environment: dict[str, str], fo
     sys.argv = ["sessionlog", *words]
     code: Any = 0
     try:
-        from sessionlog.cli.main import main
-
-        main()
+        importlib.import_module(program).main()
     except SystemExit as error:
         code = error.code or 0
         if not isinstance(code, int):

@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tests.helpers import forking
+
 SUPERVISOR = [sys.executable, "-I", "-m", "sessionlog.supervisor"]
 STOP = {"session_id": "s1", "stop_hook_active": False}
 QUESTIONS = {"questions": [{"question": "Which one?", "header": "Choice", "options": [], "multiSelect": False}]}
@@ -53,8 +55,12 @@ class Result:
 def supervise(payload: Any, reviewer: str, *options: str, **more: Any) -> Result:
     """Run the supervisor on one event."""
     data = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
-    words = [*SUPERVISOR, "--reviewer", reviewer, *options]
+    words = ["--reviewer", reviewer, *options]
     environment = {**os.environ, **more.pop("env", {})}
+    if not more:
+        program = "sessionlog.supervisor.__main__"
+        return Result(forking.run(*words, program=program, input=data, env=environment, timeout=120))
+    words = [*SUPERVISOR, *words]
     done = subprocess.run(words, input=data, capture_output=True, env=environment, timeout=120, check=False, **more)
     return Result(done)
 

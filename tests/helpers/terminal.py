@@ -15,6 +15,8 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.helpers import forking
+
 SESSIONLOG = Path(sys.executable).parent / "sessionlog"
 LONGEST = 30.0  # seconds that a command may take on a busy machine
 
@@ -29,19 +31,27 @@ class Seen(NamedTuple):
 class Terminal:
     """A command that runs in a terminal."""
 
-    def __init__(self, *words: str | Path, columns: int = 80, rows: int = 24, **environment: str) -> None:
+    def __init__(
+        self, *words: str | Path, columns: int = 80, rows: int = 24, forked: bool = False, **environment: str
+    ) -> None:
         self.ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         inherited = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES", "NO_COLOR")}
-        self.child = subprocess.Popen(
-            [str(word) for word in words],
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
-            env={**inherited, "TERM": "xterm-256color", **environment},
-            start_new_session=True,
-            preexec_fn=_own_terminal,  # noqa: PLW1509 (there are no threads here)
-        )
+        env = {**inherited, "TERM": "xterm-256color", **environment}
+        self.child: subprocess.Popen[bytes] | forking.Forked
+        if forked:
+            options = [str(word) for word in words[1:]]
+            self.child = forking.start(options, theirs, theirs, theirs, environment=env, terminal=True)
+        else:
+            self.child = subprocess.Popen(
+                [str(word) for word in words],
+                stdin=theirs,
+                stdout=theirs,
+                stderr=theirs,
+                env=env,
+                start_new_session=True,
+                preexec_fn=_own_terminal,  # noqa: PLW1509 (there are no threads here)
+            )
         os.close(theirs)
         self.shown = ""
 
@@ -95,7 +105,7 @@ def _own_terminal() -> None:
 
 def in_terminal(*arguments: str, keys: str = "", columns: int = 80, rows: int = 1000, **environment: str) -> Seen:
     """Run sessionlog in a terminal to its end."""
-    terminal = Terminal(SESSIONLOG, *arguments, columns=columns, rows=rows, **environment)
+    terminal = Terminal(SESSIONLOG, *arguments, columns=columns, rows=rows, forked=True, **environment)
     if keys:
         terminal.type(keys)
     return terminal.end()

@@ -19,6 +19,7 @@ from sessionlog.archive import place as projects
 from sessionlog.install.commands import parse_version
 from sessionlog.install.validate import check as validate
 from tests.conftest import PAYLOAD_FILES, ROOT, Hook, rows
+from tests.helpers.recording import record
 from tools.generate import hooks_file, plugin_events
 
 HOOK_FILES = [ROOT / "hooks" / name for name in plugin_events()]
@@ -186,9 +187,8 @@ def ask(plugin: Path, query: str, **environment: str) -> subprocess.CompletedPro
 
 
 @pytest.fixture
-def recorded(hook: Hook) -> None:
-    for path in PAYLOAD_FILES[:20]:
-        hook(path.read_bytes())
+def recorded(place: projects.Place) -> None:
+    record(place, [json.loads(path.read_bytes()) for path in PAYLOAD_FILES[:20]])
 
 
 def test_sql_needs_no_package_and_knows_this_session(plugin: Path, hook: Hook) -> None:

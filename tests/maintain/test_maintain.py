@@ -28,7 +28,7 @@ from sessionlog.errors import SessionlogError
 from sessionlog.install.doctor import privacy
 from sessionlog.maintain import backup, batches, merge, prune, redact
 from sessionlog.transcripts import importer
-from tests.conftest import FIXTURES, PAYLOAD_FILES, Hook, rows
+from tests.conftest import FIXTURES, PAYLOAD_FILES, Hook, rows, thorough
 from tests.record.test_hook import prompt, tool
 
 DAY = 86_400_000
@@ -231,7 +231,7 @@ def test_only_tool_output_leaves_everything_else(place: projects.Place, transcri
 
 def test_hooks_go_on_recording_while_sessions_are_pruned(place: projects.Place, hook: Hook) -> None:
     big = {"stdout": "x" * 60_000}
-    fill(place, [tool(n, "old", tool_response=big) for n in range(1500)], 100)
+    fill(place, [tool(n, "old", tool_response=big) for n in range(1500 if thorough() else 600)], 100)
     stop = threading.Event()
     written = 0
 
@@ -476,7 +476,8 @@ def test_events_that_wait_for_an_archive_are_cleaned_too(place: projects.Place, 
 
 
 def test_redact_while_hooks_write_loses_nothing(place: projects.Place, hook: Hook) -> None:
-    fill(place, [tool(n, "s1", tool_response={"stdout": f"{SECRET} " * 500}) for n in range(400)])
+    count = 400 if thorough() else 150
+    fill(place, [tool(n, "s1", tool_response={"stdout": f"{SECRET} " * 500}) for n in range(count)])
     writer = threading.Thread(target=lambda: [hook(prompt(f"prompt {n}", "now")) for n in range(15)])
     writer.start()
     redact.run(place, redact.GivenRules(place.home, values=[SECRET]))

@@ -26,9 +26,11 @@ from tests.helpers.mutations import mutate
 from tests.record import fuzz_hook
 from tests.record.test_hook import tool
 
+SOME = 60 if thorough() else 24
+
 
 def test_mutated_payloads_in_one_process(request: pytest.FixtureRequest) -> None:
-    cases = request.config.getoption("--fuzz-cases") or (1000 if thorough() else 300)
+    cases = request.config.getoption("--fuzz-cases") or (1000 if thorough() else 150)
     done = subprocess.run(
         [sys.executable, "-m", "tests.record.fuzz_hook", "--cases", str(cases)],
         capture_output=True,
@@ -42,7 +44,7 @@ def test_mutated_payloads_in_one_process(request: pytest.FixtureRequest) -> None
 def test_mutated_payloads_in_processes_of_their_own(hook: Hook, place: projects.Place, home: Path) -> None:
     """The fixture asserts what every hook promises; here, that each payload is somewhere."""
     stored = kept = 0
-    for number in range(60):
+    for number in range(SOME):
         data, name = fuzz_hook.case(1, number)
         code = hook(data, *([name] if name else [])).returncode
         is_event = fuzz_hook.parsed(data) is not None
@@ -66,7 +68,7 @@ def test_mutated_settings_files_are_given_back_or_left_alone(tmp_path: Path, mon
     path.parent.mkdir()
     dice = random.Random(0)
     installed = refused = 0
-    for _ in range(400):
+    for _ in range(400 if thorough() else 150):
         before = mutate(dice.choice(SETTINGS), dice, SETTINGS)
         path.write_bytes(before)
         had_ours = b"any_event.py" in before
@@ -122,10 +124,10 @@ def test_a_mutated_config_neither_stops_the_hook_nor_disarms_it(hook: Hook, plac
     dice = random.Random(0)
     config = Path(place.home) / "config.json"
     config.parent.mkdir(parents=True)
-    for number in range(60):
+    for number in range(SOME):
         config.write_bytes(mutate(good.encode(), dice, [good.encode()]))
         assert hook(tool(number, tool_response=f"use {secret}")).returncode == 0
-    assert len(rows(place)) == 60
+    assert len(rows(place)) == SOME
     assert not any(secret in str(row) for row in rows(place))
 
 
@@ -139,7 +141,7 @@ def test_a_mutated_spool_holds_up_nobody(hook: Hook, place: projects.Place, home
     whole = spool.read_bytes()
     name = json.loads(whole.splitlines()[0])["spool"].encode()
     dice = random.Random(0)
-    for number in range(100, 130):
+    for number in range(100, 100 + SOME // 2):
         named = whole.replace(name, f"{number:016}".encode())  # how far a spool has come home is known by its name
         damaged = mutate(named, dice, [named])
         spool.write_bytes(damaged)

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from contextlib import closing
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from sessionlog.archive import place as projects
 from sessionlog.archive import read
+from sessionlog.ask.rollup import open as rollup
 from sessionlog.session import load, merge
 from sessionlog.session.load import Entry
 from sessionlog.session.outline import Outline
+from sessionlog.transcripts import importer
+from tests.conftest import rows
+from tests.helpers import transcript_lines as made
 from tests.helpers.archives import event, store
+from tests.helpers.transcript_files import shop
 from tests.web.test_web_session import in_agent, pair
 
 
@@ -63,6 +71,44 @@ def test_a_compaction_that_did_not_come_to_its_end(place: projects.Place) -> Non
     store(place, event("PreCompact", trigger="manual", custom_instructions="keep the plan"))
     _, (entry,) = told(place)
     assert (entry.title, entry.text) == ("manual", "keep the plan")
+
+
+BEGIN, END = event("PreCompact", trigger="auto"), event("PostCompact", trigger="auto", compact_summary="So far")
+
+
+@pytest.mark.parametrize(
+    ("by_hooks", "by_transcript", "compactions"),
+    [
+        ([BEGIN, END] * 2, 0, 2),
+        ([BEGIN, BEGIN], 0, 2),  # of clients that do not report the end
+        ([END, END], 0, 2),  # OpenCode reports only the end
+        ([], 2, 2),
+        ([BEGIN, END] * 2, 2, 2),
+        ([BEGIN, END], 2, 2),  # recording was paused, or began later
+    ],
+)
+def test_compactions_have_one_count(
+    home: Path, by_hooks: list[dict[str, Any]], by_transcript: int, compactions: int
+) -> None:
+    lines = made.Transcript("s1")
+    lines.user("go")
+    for number in range(max(len(by_hooks), by_transcript) * (by_transcript > 0)):
+        if number < by_transcript:
+            lines.add("system", subtype="compact_boundary", content="Conversation compacted")
+            lines.user("So far", isCompactSummary=True)
+        lines.tick(60)
+    store(shop(), event("UserPromptSubmit", prompt="go"), start_ms=int(made.START.timestamp() * 1000))
+    for number, payload in enumerate(by_hooks):
+        minutes = number // (2 if END in by_hooks and BEGIN in by_hooks else 1)
+        store(shop(), payload, start_ms=int(made.START.timestamp() * 1000) + minutes * 62_000 + 1500 + 10 * number)
+    if by_transcript:
+        lines.write(home)
+        importer.run()
+    outline, _ = told(shop())
+    assert sum(item.kind == "compaction" and not item.minor for item in outline.items) == compactions
+    assert rows(shop(), "SELECT compactions FROM session_summary") == [{"compactions": compactions}]
+    with closing(rollup.connect(shop())) as connection:
+        assert connection.execute("SELECT compactions FROM sessions").fetchone()["compactions"] == compactions
 
 
 def test_the_call_that_started_a_sub_agent_belongs_to_it(place: projects.Place) -> None:

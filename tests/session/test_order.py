@@ -14,6 +14,7 @@ from sessionlog.archive import read, spool
 from sessionlog.session import load, merge
 from sessionlog.transcripts import importer
 from tests.cli.test_cli import printed
+from tests.conftest import rows
 from tests.helpers import transcript_lines as made
 from tests.helpers.recording import record
 from tests.helpers.transcript_files import shop
@@ -60,6 +61,12 @@ def test_a_clock_that_was_set_back_changes_no_order(home: Path, seen: bool) -> N
     shown = printed("show", "s")
     assert shown.index("first answer") < shown.index("second prompt")
     assert "second answer" in printed("show", json.loads(printed("search", "second answer", "--json"))[0]["hit"])
+    assert [row["first_prompt"] for row in json.loads(printed("sessions", "--json"))] == ["first prompt"]
+    assert rows(shop(), "SELECT first_prompt FROM session_summary") == [{"first_prompt": "first prompt"}]
+    assert [tuple(row.values()) for row in rows(shop(), "SELECT prompt, tool_calls FROM turns ORDER BY abs(id)")] == [
+        ("first prompt", 1),
+        ("second prompt", 1),
+    ]
 
 
 def test_lines_a_moment_apart_are_in_the_order_of_their_times(home: Path) -> None:

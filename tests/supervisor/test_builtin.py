@@ -19,6 +19,7 @@ from sessionlog.supervisor import brief, records, rules
 from sessionlog.supervisor.builtin import by_rules
 from sessionlog.supervisor.contract import HookInput
 from tests.conftest import ROOT
+from tests.helpers import forking
 from tests.helpers.archives import bash, call, event, store
 from tests.helpers.supervising import ASK, STOP, supervise
 
@@ -44,7 +45,7 @@ def failed(command: str) -> dict[str, Any]:
 def review(place: projects.Place, *options: str, told: Any = None) -> dict[str, Any]:
     """Run the reviewer as the supervisor does."""
     data = brief.encode(told or brief.build(place, STOPPED))
-    done = subprocess.run([*SESSIONLOG, "review", *options], input=data, capture_output=True, check=False, timeout=60)
+    done = forking.run("review", *options, input=data)
     assert (done.returncode, done.stderr) == (0, b""), done.stderr
     verdict = json.loads(done.stdout)
     assert verdict.keys() == {"allow_stop", "feedback"}

@@ -243,11 +243,14 @@ def test_a_reviewer_that_closed_its_output_and_hangs_is_ended_too() -> None:
 
 def test_who_ends_the_supervisor_ends_the_reviewer(tmp_path: Path) -> None:
     process = start(STOP, f"echo $$ > {tmp_path}/pid; mv {tmp_path}/pid {tmp_path}/there; sleep 1000")
-    while not (tmp_path / "there").exists():
+    while not (tmp_path / "there").exists() and process.poll() is None:
         time.sleep(0.02)
     process.send_signal(signal.SIGTERM)
     result = finish(process)
     assert (result.code, "SIGTERM" in result.stderr) == (1, True)
+    until = time.monotonic() + 60  # on a busy machine, what was killed takes its time to end
+    while is_running(int((tmp_path / "there").read_text())) and time.monotonic() < until:
+        time.sleep(0.02)
     assert not is_running(int((tmp_path / "there").read_text()))
 
 
@@ -367,7 +370,7 @@ def test_a_locked_archive_lets_the_session_stop(place: projects.Place, tmp_path:
     supervise(STOP, verdict(True))
     with closing(sqlite3.connect(place.db)) as connection:
         connection.execute("BEGIN IMMEDIATE")
-        result = supervise(STOP, f"touch {tmp_path}/asked; {verdict(False)}")
+        result = supervise(STOP, f"touch {tmp_path}/asked; {verdict(False)}", "--timeout", "1")
         connection.rollback()
     assert result.code == 1
     assert result.stderr.startswith("supervisor SDK failed: ") and "locked" in result.stderr

@@ -13,6 +13,7 @@ import axe_playwright_python
 from playwright.sync_api import Page
 
 from sessionlog.archive.place import Place
+from tests.conftest import thorough
 
 Serve = Callable[..., str]
 Open = Callable[..., Page]
@@ -56,17 +57,26 @@ def headers(address: str) -> dict[str, str]:
     return {"Cookie": cookie} if cookie else {}
 
 
-def complaints(page: Page) -> dict[str, list[str]]:
-    """What axe-core finds on this page in light and dark, and whether it is wider than the screen."""
+def complaints(page: Page, colours: str = "light and dark") -> dict[str, list[str]]:
+    """What axe-core finds on this page, and whether it is wider than the screen.
+
+    Colours are most of its work: a test that looks at a page in two widths gives each of them one scheme.
+    """
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE)
-    options: dict[str, Any] = {"resultTypes": ["violations"]}
-    found = {}
+    found: dict[str, list[str]] = {}
     for scheme in ("light", "dark"):
+        options: dict[str, Any] = {"resultTypes": ["violations"]}
+        with_colours = thorough() or scheme in colours
+        if scheme == "light":
+            options["rules"] = {name: {"enabled": with_colours} for name in COLOURS}
+        elif with_colours:
+            options["runOnly"] = COLOURS
+        else:
+            continue
         page.emulate_media(color_scheme=scheme)
         violations = page.evaluate("async options => (await axe.run(document, options)).violations", options)
         found[scheme] = [f"{rule['id']}: {rule['nodes'][0]['html'][:200]}" for rule in violations]
-        options["runOnly"] = COLOURS
     page.emulate_media(color_scheme="light")
     if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
         found["wide"] = ["a part of it is outside of the screen"]

@@ -20,6 +20,10 @@ from contextlib import suppress
 import jinja2
 import pygal  # noqa: F401
 import pygments.lexers
+import uvicorn.lifespan.on
+import uvicorn.loops.auto
+import uvicorn.protocols.http.auto
+import uvicorn.protocols.websockets.auto  # noqa: F401 (these four, and dateutil, else by each server)
 
 from sessionlog import web
 from sessionlog.cli import browse  # noqa: F401
@@ -27,6 +31,7 @@ from sessionlog.cli.main import main
 
 for module in pkgutil.iter_modules(web.__path__, f"{web.__name__}."):
     importlib.import_module(module.name)
+importlib.import_module("dateutil.parser")
 for name in ("python", "bash", "json"):
     pygments.lexers.get_lexer_by_name(name)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,7 @@ def test_a_question_is_asked_and_its_rows_lead_to_their_moments(address: str, pl
     page.keyboard.press("Enter")
     page.wait_for_url("**/-/audits/dangerous-commands")
     expect(page.locator("tbody tr")).to_have_count(3)
+    expect(page.locator("tbody tr", has_text="sudo")).to_contain_text(re.compile(r"\w+, \w+"))  # its kinds are words
     assert page.locator("main script").count() == 0 and "\u202e" not in page.content()
     page.wait_for_load_state()
     page.locator("select[name=project]").select_option(place.name)

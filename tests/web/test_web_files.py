@@ -15,7 +15,7 @@ from sessionlog.ask.search import index
 from sessionlog.transcripts import importer
 from tests.helpers import transcript_files as made
 from tests.helpers.archives import call, event, store
-from tests.web.browsing import Open, Serve
+from tests.web.browsing import Open, Serve, complaints
 
 HOSTILE = "/w/<img src=x onerror=alert(1)>\u202e.py"
 
@@ -136,5 +136,9 @@ def test_blame_beside_the_text_and_why(place: Place, serve: Serve, visit: Open) 
     page.locator("#L1").click()
     page.wait_for_url("**line=1**")
     expect(page.locator(".story article").first).to_contain_text("And round it")
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert not (found := complaints(page)), found
+    text = page.locator("tr.meant pre").bounding_box()
+    assert text and 0 < text["x"] < 100 and text["width"] > 200, "the text is on the screen of a phone"
     for path in ("src/secret.txt", "../../etc/passwd", "/etc/passwd"):
         assert page.request.get(f"{address}-/blame?project={place.name}&path={quote(path)}").status == 404

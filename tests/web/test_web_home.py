@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sqlite3
 import time
@@ -14,7 +15,9 @@ from playwright.sync_api import Page, expect
 from sessionlog.archive import append
 from sessionlog.archive import place as projects
 from sessionlog.archive.place import Place
+from sessionlog.transcripts import importer
 from tests.helpers.archives import bash, call, event, store
+from tests.helpers.transcript_lines import Transcript
 from tests.web.browsing import Open, Serve
 
 HOSTILE = "<img src=x onerror=alert(1)>\x1b[31m\u202e<script>alert(2)</script>"
@@ -110,10 +113,17 @@ def test_rows_are_links_and_nothing_is_counted_that_is_not_there(
     place: Place, serve: Serve, visit: Open, now_ms: int
 ) -> None:
     store(place, event("SessionStart", "quiet", source="startup"), start_ms=now_ms - 40 * DAY_MS)
+    timeless = Transcript("timeless", cwd=place.project)
+    del timeless.user("When was this?")["timestamp"]
+    os.utime(timeless.write(Path.home()), (0, 1_700_000_000))
+    importer.run()
     empty = projects.place("/srv/empty")
     append.open_for_writing(empty).close()
     page = visit(serve())
-    row = page.locator(".recent li").first
+    expect(page.locator(".recent li")).to_have_count(2)
+    assert not re.search(r"\blive\b|\b0\b", page.locator(".recent").inner_text())
+    row = page.locator(".recent li").first  # and not what has no time
+    expect(row).not_to_contain_text("When was this?")
     assert not re.search(r"\b0\b", row.inner_text()), row.inner_text()
     assert "live" not in row.inner_text()
     expect(page.locator(".projects li", has_text="empty")).to_contain_text("No sessions yet")

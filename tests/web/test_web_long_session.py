@@ -17,7 +17,7 @@ from tests.web.test_web_session import a_long_session, is_in_view, pair, path_of
 TURNS = 477 if thorough() else 100
 MIDDLE = 42 * (TURNS // 2) + 13  # a call in the middle
 MOST_NODES = 5_000
-STEPS = 400 if thorough() else 160  # so many that what was there at first is dropped
+STEPS = 400 if thorough() else 120  # so many that what was there at first is dropped
 
 NODES = """() => {
   const walker = document.createTreeWalker(document);
@@ -119,8 +119,8 @@ def test_the_outline_and_the_map_follow(address: str, visit: Open) -> None:
     you = page.locator("#you")
     assert 400 < float(you.get_attribute("x") or 0) < 600
     # Beyond the prompts that are listed.
-    walk(page, "n", 60)
-    expect(line).to_contain_text(f"Step {min(TURNS, TURNS // 2 + 61)} ")
+    walk(page, "n", 42)
+    expect(line).to_contain_text(f"Step {TURNS // 2 + 43} ")
     until(page, in_sight)
     page.keyboard.press("G")
     expect(line).to_contain_text(f"Step {TURNS} ")

@@ -54,7 +54,7 @@ def starts(place: projects.Place) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", range(4 if thorough() else 1))
 def test_no_page_breaks(place: projects.Place, serve: Serve, seed: int) -> None:
     odd_archive.fill(place, random.Random(seed), 15, legible=True)
     top = serve()

@@ -6,23 +6,26 @@ import os
 import re
 from pathlib import Path
 
+from sessionlog.archive import notes
 from sessionlog.archive import place as projects
 from sessionlog.ask.search import labels
 from sessionlog.transcripts import importer
 from sessionlog.web import hit_html
 from tests.helpers.archives import event, store
-from tests.helpers.transcript_lines import START, Transcript
+from tests.helpers.transcript_lines import START, Transcript, said
 from tests.web.browsing import Serve
 from tests.web.test_web_session import get, path_of
 
 USAGE = {"input_tokens": 200, "cache_read_input_tokens": 41_800, "output_tokens": 512}
 
 
-def test_an_error_of_the_api_is_one_row_and_an_answer_says_its_tokens(home: Path, serve: Serve, project: Path) -> None:
+def test_what_is_told_twice_is_one_row_and_one_hit(home: Path, serve: Serve, project: Path) -> None:
     place = projects.place(os.path.realpath(project))
     file = Transcript("s1", cwd=place.project)
     file.user("Make it blue")
     file.answer("It is blue.", usage=USAGE)
+    file.result(file.call("Bash", {"command": "git push"}), said("open a branch first"), is_error=True)
+    file.result(file.call("Bash", {"command": "make red"}), "<tool_use_error>no such target</tool_use_error>", True)
     file.user("And red")
     file.answer("API Error: 529 Overloaded", model="<synthetic>", isApiErrorMessage=True)
     file.write(home)
@@ -39,12 +42,26 @@ def test_an_error_of_the_api_is_one_row_and_an_answer_says_its_tokens(home: Path
     ):
         store(place, one | {"cwd": place.project}, start_ms=at_ms + 1000 * second)
     importer.run()
-    _, body, _ = get(serve(), path_of(place))
+    address = serve()
+    _, body, _ = get(address, path_of(place))
     timeline = body.partition('id="timeline"')[2]
     assert timeline.count("529 Overloaded") == 1
     assert len(re.findall(r'<article class="entry kind-failure', timeline)) == 1
     assert timeline.count("It is blue.") == 1
     assert re.search("context 42.*512 tokens out", timeline), re.findall(".*tokens out.*", timeline)
+    # A denial is one row, with what the person said; the search finds it.
+    assert len(re.findall(r'<details class="call is-refused', timeline)) == 1
+    assert timeline.count("open a branch first") == 1
+    assert "tool_use_error" not in timeline and "NOT written" not in timeline
+    for question, hits in (("q=blue&role=assistant", 1), ("q=branch", 1), ("failed=1&tool=Bash", 1)):
+        _, found, _ = get(address, f"/-/search?{question}")
+        assert len(re.findall(r'class="hit\b', found)) == hits, question
+    # What only the transcript knows has its tool, its command and its error, without the tags of the client.
+    (moment,) = re.findall(r'<details class="call is-failed" id="(m\d+)"', timeline)
+    notes.change(place, "s1", moment, pinned=True)
+    _, home_page, _ = get(address, "/")
+    assert "make red" in home_page and "{&#34;command" not in home_page
+    assert "make red" in found and "no such target" in found and "tool_use_error" not in found
 
 
 def test_kinds_to_choose_from_have_names_of_their_own() -> None:

@@ -9,7 +9,7 @@ import stat
 import threading
 import time
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
 import pytest
@@ -19,11 +19,17 @@ from sessionlog.archive.place import Place
 from sessionlog.ask.search import scan
 from sessionlog.errors import SessionlogError
 from sessionlog.web import guard, refusal
-from sessionlog.web import serve as serving
 from sessionlog.web import token as tokens
 from tests.helpers.archives import store
 from tests.web.browsing import Open, Serve, Share, Site
 from tests.web.browsing import headers as cookie
+
+
+def serve_module() -> Any:
+    """Imported where it is used: every process that runs tests would take a second for Datasette."""
+    from sessionlog.web import serve
+
+    return serve
 
 
 class Answer(NamedTuple):
@@ -165,12 +171,12 @@ def test_without_a_token_it_is_as_it_was(place: Place, serve: Serve) -> None:
     assert "token" not in address
     assert ask(address, "/", Cookie="").status == 200
     with pytest.raises(SessionlogError, match="--no-token"):
-        serving.serve([place], "0.0.0.0", 0, False, print, with_token=False)
+        serve_module().serve([place], "0.0.0.0", 0, False, print, with_token=False)
 
 
 def test_the_browser_that_is_opened_gets_a_ticket_for_one_time(place: Place) -> None:
     store(place, {"session_id": "s1", "hook_event_name": "UserPromptSubmit", "prompt": "hello"})
-    app = serving.datasette([place], "the token")
+    app = serve_module().datasette([place], "the token")
     ticket = tokens.ticket(app)
     assert not tokens.opens(app, "") and not tokens.opens(app, "wrong")
     assert [tokens.opens(app, ticket), tokens.opens(app, ticket)] == [True, False]

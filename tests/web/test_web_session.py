@@ -418,7 +418,7 @@ def test_live_session_grows_while_the_hook_writes(
 
 def test_hostile_content_does_nothing(place: Place, serve: Serve, visit: Open) -> None:
     store(place, *hostile_session("hostile"))
-    big = "<script>document.title='pwned'</script>" + "\u202e\x1b[31m" + "x" * (5_000_000 if thorough() else 1_000_000)
+    big = "<script>document.title='pwned'</script>" + "\u202e\x1b[31m" + "x" * (5_000_000 if thorough() else 400_000)
     store(
         place,
         event("UserPromptSubmit", "big", prompt=big),
@@ -427,7 +427,7 @@ def test_hostile_content_does_nothing(place: Place, serve: Serve, visit: Open) -
             "Write",
             session_id="big",
             file_path="/p/a.py",
-            content="\n".join([big, *["a = 1"] * (100_000 if thorough() else 20_000)]),
+            content="\n".join([big, *["a = 1"] * (100_000 if thorough() else 5_000)]),
         ),
         *pair("Edit", session_id="big", file_path=big, old_string=big, new_string=f"{big}!"),
         *pair(big[:2000], session_id="big", error=big, anything=big, more=[big, {big[:99]: 1}]),
@@ -493,5 +493,5 @@ def test_page_is_sound_for_everybody(site: Site, visit: Open, width: int) -> Non
         page.goto(f"{address}{path_of(place)[1:]}{end}")
         page.evaluate("document.querySelectorAll('details').forEach(e => { e.open = true })")
         page.wait_for_load_state("networkidle")
-        said[end] = complaints(page)
+        said[end] = complaints(page, "light" if width == 390 else "dark")
     assert not any(said.values()), json.dumps(said, indent=1)

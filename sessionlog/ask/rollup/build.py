@@ -226,11 +226,15 @@ SELECT
     sessions.tool_calls + ifnull(facts.tool_calls, 0) AS tool_calls,
     sessions.edits + ifnull(facts.edits, 0) AS edits,
     sessions.failures + ifnull(facts.failures, 0) AS failures,
-    coalesce(facts.compactions, 0) AS compactions,
+    max(ifnull(facts.compactions, 0), ifnull(seen.compactions, 0)) AS compactions,
     model, substr(coalesce(facts.custom_title, facts.ai_title, facts.summary), 1, {HEAD}) AS title, facts.git_branch,
     coalesce(facts.messages, 0) AS messages, client
 FROM archive.sessions AS sessions
 LEFT JOIN archive.session_facts AS facts ON facts.session_id = sessions.session_id
+LEFT JOIN (
+    SELECT session_id, max(sum(event = 'PreCompact'), sum(event = 'PostCompact')) AS compactions
+    FROM archive.events WHERE event IN ('PreCompact', 'PostCompact') GROUP BY session_id
+) AS seen ON seen.session_id = sessions.session_id
 WHERE NOT ({LONE_END.format(messages="coalesce(facts.messages, 0)")})
 """
 _DIFFERENT = f"""
@@ -283,12 +287,12 @@ UPDATE main.sessions SET first_prompt = substr(coalesce(
     iif(messages > 0, (
         SELECT text FROM archive.transcript_parts AS message
         WHERE message.session_id = sessions.session_id AND kind = 'prompt' AND text IS NOT NULL
-        ORDER BY at, id LIMIT 1
+        ORDER BY id LIMIT 1
     ), NULL),
     iif(events > 0 AND prompts > 0, (
         SELECT prompt FROM archive.events AS event
         WHERE event.session_id = sessions.session_id AND is_typed
-        ORDER BY at, id LIMIT 1
+        ORDER BY id LIMIT 1
     ), NULL)
 ), 1, {HEAD})
 WHERE session_id IN (SELECT session_id FROM temp.different)

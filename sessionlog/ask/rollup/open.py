@@ -17,7 +17,7 @@ from sessionlog.archive.place import Place
 from sessionlog.ask.rollup import build
 from sessionlog.errors import ArchiveUnavailable, SessionlogError
 
-KIND = sidecar.Sidecar(".digest", "DELETE", {5: build.SCHEMA}, "'', 0, 0, ''")
+KIND = sidecar.Sidecar(".digest", "DELETE", {6: build.SCHEMA}, "'', 0, 0, ''")
 
 # Resolution of file times (ns): a file changed more recently may change again and keep its time.
 UNSURE = 100_000_000

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager, suppress
 from typing import Any, NamedTuple
 
@@ -17,11 +18,12 @@ from sessionlog.archive import readonly, sidecar
 from sessionlog.archive.place import Place
 from sessionlog.ask.search.query import FIELDS, segment, tag
 from sessionlog.times import moment
-from sessionlog.transcripts.chunks import parse
+from sessionlog.transcripts.packed import load_orjson, parse
 from sessionlog.transcripts.stored_lines import Lines
 
 BATCH = 1000
 BATCH_LENGTH = 4 << 20  # letters; a batch ends with the row that goes beyond
+WORTH_A_POOL = 10_000  # rows; starting other processes takes longer than taking in fewer
 ONE_MS = 1 << 20  # of a key: room for half a million things at once
 
 Row = dict[str, Any]
@@ -58,13 +60,16 @@ def catch_up(place: Place, archive: sqlite3.Connection, progress: Progress | Non
     with closing(_open(place, archive)) as index:
         newest = _newest(archive)  # what comes in meanwhile is for the next search: a busy archive has no end
         total = left = _waiting(index, newest)
+        if total:
+            load_orjson()
         if total and progress:
             progress(0, total)
-        lines, known = Lines(archive), _Known(archive)
-        while left and _take_in_batch(archive, index, lines, known):
-            left = _waiting(index, newest)
-            if progress:
-                progress(total - left, total)
+        batches = _in_turn(archive, index) if total < WORTH_A_POOL else _with_workers(archive, index)
+        with closing(batches):
+            while left and next(batches):
+                left = _waiting(index, newest)
+                if progress:
+                    progress(total - left, total)
 
 
 @contextmanager
@@ -261,25 +266,87 @@ def _waiting(index: sqlite3.Connection, newest: tuple[int, int]) -> int:
     return sum(max(0, there - here) for there, here in zip(newest, known, strict=True))
 
 
-def _take_in_batch(archive: sqlite3.Connection, index: sqlite3.Connection, lines: Lines, known: _Known) -> int:
-    """One transaction: the rows and how far we are. Another search may be at it at the same time."""
+class _Batch(NamedTuple):
+    """Rows of the archive that are not in the index yet."""
+
+    start: tuple[int, int]  # the newest event and message before them
+    end: tuple[int, int]
+    events: list[Row]
+    messages: list[Row]
+
+
+class Entry(NamedTuple):
+    """A row of the index: what it is of, and its texts and tags as FTS5 gets them."""
+
+    key: int
+    source: str
+    row_id: int
+    values: tuple[str, ...]
+
+
+def _in_turn(archive: sqlite3.Connection, index: sqlite3.Connection) -> Generator[int, None, None]:
+    """Take in batches one after the other; how many rows each has."""
+    lines, known = Lines(archive), _Known(archive)
+    while True:
+        with _transaction(index):  # before we read: another search may be at it at the same time
+            batch = _next_batch(archive, _progress(index), lines, known)
+            _write(index, batch, entries(batch.events, batch.messages))
+        yield len(batch.events) + len(batch.messages)
+
+
+def _with_workers(archive: sqlite3.Connection, index: sqlite3.Connection) -> Generator[int, None, None]:
+    """The same for many: other processes make entries of some rows while this one reads the next ones and writes."""
+    from sessionlog.system import workers
+
+    count = os.cpu_count() or 1
+    lines, known = Lines(archive), _Known(archive)
+    with workers.Pool(count, "sessionlog.ask.search.index_worker") as pool:
+        waiting: deque[tuple[_Batch, Any]] = deque()
+        while True:
+            while len(waiting) <= count:
+                start = waiting[-1][0].end if waiting else _progress(index)
+                batch = _next_batch(archive, start, lines, known)
+                waiting.append((batch, pool.submit((batch.events, batch.messages))))
+            batch, future = waiting.popleft()
+            made = future.result()
+            with _transaction(index):
+                if _progress(index) == batch.start:
+                    _write(index, batch, made)
+                else:  # another search was faster: go on where it is
+                    waiting.clear()
+            yield len(batch.events) + len(batch.messages)
+
+
+@contextmanager
+def _transaction(index: sqlite3.Connection) -> Iterator[None]:
     index.execute("BEGIN IMMEDIATE")
     try:
-        event_id, message_id = index.execute("SELECT event_id, message_id FROM progress").fetchone()
-        events = first_rows(archive.execute(NEW_EVENTS, (event_id, BATCH)), LONG_IN_EVENTS)
-        messages = first_rows(archive.execute(NEW_MESSAGES, (message_id, BATCH)), LONG_IN_MESSAGES)
-        whole_messages = ({**row, "known": True} if known.has(row) else whole(row, lines) for row in messages)
-        _insert(index, _documents(events, document_of_event, "event_id"))
-        _insert(index, _documents(whole_messages, document_of_message, "message_id"))
-        event_id = events[-1]["id"] if events else event_id
-        message_id = messages[-1]["id"] if messages else message_id
-        index.execute("UPDATE progress SET event_id = ?, message_id = ?", (event_id, message_id))
+        yield
         index.execute("COMMIT")
     except BaseException:
         if index.in_transaction:
             index.execute("ROLLBACK")
         raise
-    return len(events) + len(messages)
+
+
+def _progress(index: sqlite3.Connection) -> tuple[int, int]:
+    event_id, message_id = index.execute("SELECT event_id, message_id FROM progress").fetchone()
+    return event_id, message_id
+
+
+def _next_batch(archive: sqlite3.Connection, start: tuple[int, int], lines: Lines, known: _Known) -> _Batch:
+    events = first_rows(archive.execute(NEW_EVENTS, (start[0], BATCH)), LONG_IN_EVENTS)
+    messages = first_rows(archive.execute(NEW_MESSAGES, (start[1], BATCH)), LONG_IN_MESSAGES)
+    end = (events[-1]["id"] if events else start[0], messages[-1]["id"] if messages else start[1])
+    unknown = [row for row in messages if not known.has(row)]
+    return _Batch(start, end, [row for row in events if not row["known"]], [whole(row, lines) for row in unknown])
+
+
+def entries(events: list[Row], messages: list[Row]) -> list[Entry]:
+    """What the index takes in of these rows."""
+    return sorted(
+        (*_entries(events, document_of_event, "event_id"), *_entries(messages, document_of_message, "message_id"))
+    )
 
 
 LONG_IN_EVENTS = (
@@ -328,28 +395,25 @@ FROM transcript_parts AS part WHERE id > ? ORDER BY id LIMIT ?
 """
 
 
-def _documents(
-    rows: Iterable[Row], make: Callable[[Row], Document | None], source: str
-) -> Iterator[tuple[int, str, int, Document]]:
+def _entries(rows: list[Row], make: Callable[[Row], Document | None], source: str) -> Iterator[Entry]:
     for row in rows:
-        document = None if row["known"] else make(row)
+        document = make(row)
         if document and any(document.fields.values()):
-            yield key(row["at"], row["id"]), source, row["id"], document
+            texts = [segment(document.fields[field]) for field in FIELDS]
+            yield Entry(key(row["at"], row["id"]), source, row["id"], (*texts, "\n".join(("any", *document.tags))))
 
 
-def _insert(index: sqlite3.Connection, documents: Iterable[tuple[int, str, int, Document]]) -> None:
-    columns = ", ".join(FIELDS)
+def _write(index: sqlite3.Connection, batch: _Batch, made: list[Entry]) -> None:
+    insert = f"INSERT INTO words (rowid, {', '.join(FIELDS)}, tags) VALUES (?, ?, ?, ?, ?, ?, ?)"
     # In the order of their keys: FTS5 writes out what it has gathered when a lesser one comes.
-    for wanted, source, row_id, document in sorted(documents):
+    for wanted, source, row_id, values in made:
         key = wanted
-        insert = f"INSERT OR IGNORE INTO documents (key, {source}) VALUES (?, ?)"
-        while not index.execute(insert, (key, row_id)).rowcount:
+        while not index.execute(
+            f"INSERT OR IGNORE INTO documents (key, {source}) VALUES (?, ?)", (key, row_id)
+        ).rowcount:
             key += 1
-        values = [segment(document.fields[field]) for field in FIELDS]
-        index.execute(
-            f"INSERT INTO words (rowid, {columns}, tags) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (key, *values, "\n".join(("any", *document.tags))),
-        )
+        index.execute(insert, (key, *values))
+    index.execute("UPDATE progress SET event_id = ?, message_id = ?", batch.end)
 
 
 def key(at: str | None, row_id: int) -> int:

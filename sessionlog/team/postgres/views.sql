@@ -508,7 +508,7 @@ GRANT SELECT ON subagents TO sessionlog_developer, sessionlog_reader, sessionlog
 
 CREATE VIEW turns WITH (security_invoker) AS
 SELECT
-  MAX(id) AS id,
+  MAX(CASE WHEN begins = 1 THEN id ELSE NULL END) AS id,
   session_id,
   MAX(prompt_id) AS prompt_id,
   MIN(CASE WHEN begins = 1 THEN at ELSE NULL END) AS at,
@@ -521,43 +521,49 @@ FROM (
     *,
     SUM(begins) OVER (
       PARTITION BY session_id
-      ORDER BY at NULLS FIRST, begins DESC NULLS LAST
+      ORDER BY CASE WHEN is_mixed THEN at ELSE NULL END NULLS FIRST, CASE WHEN is_mixed THEN 0 ELSE ABS(id) END NULLS FIRST, begins DESC NULLS LAST
       ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
     ) AS turn
   FROM (
     SELECT
-      id,
-      session_id,
-      at,
-      prompt,
-      prompt_id,
-      1 AS begins,
-      '' AS outcome
-    FROM prompts
-    UNION ALL
-    SELECT
-      NULL,
-      session_id,
-      finished_at,
-      NULL,
-      NULL,
-      0,
-      outcome
-    FROM tool_calls
-    WHERE
-      outcome IN ('ok', 'failed')
-    UNION ALL
-    SELECT
-      NULL,
-      session_id,
-      at,
-      NULL,
-      NULL,
-      0,
-      'stopped'
-    FROM events
-    WHERE
-      event = 'StopFailure'
+      *,
+      MIN(id) OVER (PARTITION BY session_id) < 0
+      AND MAX(id) OVER (PARTITION BY session_id) > 0 AS is_mixed
+    FROM (
+      SELECT
+        id,
+        session_id,
+        at,
+        prompt,
+        prompt_id,
+        1 AS begins,
+        '' AS outcome
+      FROM prompts
+      UNION ALL
+      SELECT
+        id,
+        session_id,
+        finished_at,
+        NULL,
+        NULL,
+        0,
+        outcome
+      FROM tool_calls
+      WHERE
+        outcome IN ('ok', 'failed')
+      UNION ALL
+      SELECT
+        id,
+        session_id,
+        at,
+        NULL,
+        NULL,
+        0,
+        'stopped'
+      FROM events
+      WHERE
+        event = 'StopFailure'
+    ) AS unnamed
   ) AS unnamed
 ) AS unnamed
 WHERE
@@ -586,7 +592,6 @@ SELECT
       WHERE
         part.session_id = sessions.session_id AND kind = 'prompt' AND NOT text IS NULL
       ORDER BY
-        at NULLS FIRST,
         id NULLS FIRST
       LIMIT 1
     ),
@@ -597,7 +602,6 @@ SELECT
       WHERE
         events.session_id = sessions.session_id AND is_typed
       ORDER BY
-        at NULLS FIRST,
         id NULLS FIRST
       LIMIT 1
     )
@@ -618,10 +622,21 @@ SELECT
   facts.git_branch,
   facts.client_version,
   facts.forked_from,
-  facts.compactions
+  GREATEST(COALESCE(facts.compactions, 0), COALESCE(seen.compactions, 0)) AS compactions
 FROM sessions
 LEFT JOIN session_facts AS facts
-  ON facts.session_id = sessions.session_id;
+  ON facts.session_id = sessions.session_id
+LEFT JOIN (
+  SELECT
+    session_id,
+    GREATEST(SUM(event = 'PreCompact'), SUM(event = 'PostCompact')) AS compactions
+  FROM events
+  WHERE
+    event IN ('PreCompact', 'PostCompact')
+  GROUP BY
+    session_id
+) AS seen
+  ON seen.session_id = sessions.session_id;
 
 GRANT SELECT ON session_summary TO sessionlog_developer, sessionlog_reader, sessionlog_auditor;
 

@@ -5,8 +5,8 @@ import { dress } from "./dress.js";
 
 // Elements and texts of all blocks together; a page has some more around them. Beyond the first number, blocks are dropped
 // until the second is reached: what is above the screen moves all that is on it, and so goes seldom.
-const MOST_NODES = 2200;
-const NODES_LEFT = 1700;
+const MOST_NODES = 1900;
+const NODES_LEFT = 1400;
 // Pixels above and below the screen that are filled, and beyond which blocks may be dropped.
 const FILLED = 900;
 const KEPT_FROM = 1100;
