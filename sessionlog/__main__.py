@@ -1,5 +1,5 @@
 """`python -m sessionlog`."""
 
-from sessionlog.cli.main import main
+from sessionlog.cli.start import main
 
 main()

@@ -45,15 +45,14 @@ _HOME = (
     *FOLDERS,
 )
 
-_DRAFT = re.compile(r"(.*)\.[0-9a-f]{8}\.draft", re.DOTALL)  # see system.atomic
-_ARCHIVE = re.compile(
-    rf".+-([0-9a-f]{{6}}|[0-9a-f]{{16}})\.db({'|'.join(map(re.escape, _ENDINGS))}|{re.escape(DAMAGED)}.+)", re.DOTALL
-)
+# Compiled where they are used: most commands import this module for its names only.
+_DRAFT = r"(?s:(.*)\.[0-9a-f]{8}\.draft)"  # see system.atomic
+_ARCHIVE = rf"(?s:.+-([0-9a-f]{{6}}|[0-9a-f]{{16}})\.db({'|'.join(map(re.escape, _ENDINGS))}|{re.escape(DAMAGED)}.+))"
 
 
 def is_ours(name: str) -> bool:
     """Whether sessionlog gives such a name to what it makes in a home folder."""
-    return without_draft(name) in _HOME or _ARCHIVE.fullmatch(without_draft(name)) is not None
+    return without_draft(name) in _HOME or re.fullmatch(_ARCHIVE, without_draft(name)) is not None
 
 
 def of_archive(db: str) -> list[str]:
@@ -78,7 +77,7 @@ def not_redacted(folder: str, names: Iterable[str]) -> list[str]:
 
 def without_draft(name: str) -> str:
     """The name that a draft was to get."""
-    match = _DRAFT.fullmatch(name)
+    match = re.fullmatch(_DRAFT, name)
     return match[1] if match else name
 
 

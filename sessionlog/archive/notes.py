@@ -6,7 +6,6 @@ whose hash chain is checked; they stay when sessions are pruned, and `redact` cl
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -17,6 +16,7 @@ from sessionlog.archive.files import NOTES_ENDING
 from sessionlog.archive.locks import Lock
 from sessionlog.archive.place import Place
 from sessionlog.errors import SessionlogError
+from sessionlog.fastlib import parse_json
 from sessionlog.system import atomic
 from sessionlog.system.files import read_own
 from sessionlog.times import archive_text
@@ -28,7 +28,7 @@ LONGEST_TAG = 60
 LONGEST_ID = 500
 LOCK_WAIT = 5.0  # seconds
 
-_MOMENT = re.compile(r"[em]\d{1,19}")
+_MOMENT = r"[em]\d{1,19}"
 
 Key = tuple[str, str]  # a session, and a moment of it ("" is the session as a whole)
 
@@ -61,7 +61,7 @@ def load(place: Place) -> dict[Key, Annotation]:
     """All annotations of a project. One that a person has broken raises an error, and is never overwritten."""
     path = path_of(place)
     try:
-        content = json.loads(read_own(path, LONGEST_FILE))
+        content = parse_json(read_own(path, LONGEST_FILE).decode())
         found = [_from_json(item) for item in content["annotations"]]
     except FileNotFoundError:
         return {}
@@ -161,6 +161,8 @@ def rewrite(place: Place, cleaned: Callable[[str], str], write: bool = True) -> 
 
 def _write(place: Place, known: Mapping[Key, Annotation]) -> None:
     content = {"version": 1, "annotations": [_to_json(one) for _, one in sorted(known.items())]}
+    import json
+
     text = json.dumps(content, ensure_ascii=True, indent=1) + "\n"
     atomic.write(path_of(place), [text.encode()])
 
@@ -168,7 +170,7 @@ def _write(place: Place, known: Mapping[Key, Annotation]) -> None:
 def _check(session: str, moment: str, note: str | None) -> None:
     if not session or len(session) > LONGEST_ID:
         raise SessionlogError("a session has an id")
-    if moment and not _MOMENT.fullmatch(moment):
+    if moment and not re.fullmatch(_MOMENT, moment):
         raise SessionlogError(f"{moment!r} is no moment; one is written as e12 or m34")
     if note and len(note) > LONGEST_NOTE:
         raise SessionlogError(f"a note has at most {LONGEST_NOTE:,} characters")

@@ -14,7 +14,7 @@ from contextlib import closing
 from sessionlog.archive import read
 from sessionlog.archive.place import Place
 
-_VIEW = re.compile(r"\s*CREATE\s+VIEW\s", re.IGNORECASE)
+_VIEW = r"(?i)\s*CREATE\s+VIEW\s"
 
 
 def connect(place: Place, client: str | None) -> sqlite3.Connection:
@@ -60,7 +60,7 @@ def narrow(connection: sqlite3.Connection, client: str | None) -> None:
         # A view of the archive sees the tables of the archive; its copy sees the views from above.
         views = cursor.execute("SELECT sql FROM main.sqlite_master WHERE type = 'view'").fetchall()
         for (sql,) in views:
-            cursor.execute(_VIEW.sub("CREATE TEMP VIEW ", sql, count=1))
+            cursor.execute(re.sub(_VIEW, "CREATE TEMP VIEW ", sql, count=1))
 
 
 def literal(text: str) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 
 from sessionlog.archive.place import Place
+from sessionlog.fastlib import parse_json
 from sessionlog.system.files import read_regular
 
 FILE = "pulled.json"
@@ -15,7 +15,7 @@ LONGEST = 1 << 20
 def read_all(folder: str) -> dict[str, str]:
     """What is written there, by the names of the archives' files."""
     try:
-        found = json.loads(read_regular(f"{folder}/{FILE}", LONGEST))
+        found = parse_json(read_regular(f"{folder}/{FILE}", LONGEST).decode())
     except (OSError, ValueError):
         return {}
     return {str(name): str(text) for name, text in found.items()} if isinstance(found, dict) else {}

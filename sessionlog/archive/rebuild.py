@@ -43,6 +43,19 @@ def payload(record: "Record") -> "dict[str, Any]":
     return {**outer, "data": rest}
 
 
+def call(record: "Record") -> "tuple[Any, Any]":
+    """Of a payload only what a tool was given and gave back, in the flat shape."""
+    rest = parse_json(record["extra"]) if record["extra"] and '"tool_' in record["extra"] else {}
+    found = [parse_json(record[key]) if record[key] is not None else rest.get(key) for key in _CALL]
+    if isinstance(found[0], dict):
+        for key in INPUT_TEXTS:
+            _give_back(found[0], key, record[key])
+    return found[0], found[1]
+
+
+_CALL = ("tool_input", "tool_response")
+
+
 def _give_back(target: "dict[str, Any]", key: str, value: "Any") -> None:
     if value is not None:
         target.setdefault(key, value)

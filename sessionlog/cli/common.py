@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Callable, Iterable
@@ -109,10 +108,12 @@ def print_json_lists(head: dict[str, Any], **lists: Iterable[Any]) -> None:
 
 def to_json(value: Any, indent: int | None = None) -> str:
     """JSON without control characters; \\u escapes where stdout cannot write a character."""
+    import json  # for programs only
+
     text = json.dumps(value, ensure_ascii=not terminal.writes_unicode(), indent=indent)
     # JSON itself has escaped the control characters below the blank.
-    text = _OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    text = re.sub(_OBEYED, lambda match: f"\\u{ord(match[0]):04x}", text)
     return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
 
 
-_OBEYED = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_OBEYED = "[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"

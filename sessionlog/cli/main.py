@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
-import io
 import os
 import sys
 from collections.abc import Callable
@@ -113,6 +113,9 @@ def cli(ctx: click.Context, debug: bool) -> None:
 
     Without a command, on a terminal, it lists the sessions: type to search, Enter to show.
     """
+    if not gc.isenabled():  # see sessionlog.cli.start
+        gc.freeze()
+        gc.enable()
     ctx.obj = {"debug": debug}
     ctx.color = terminal.wants_colour()
     if ctx.invoked_subcommand is None:
@@ -134,6 +137,8 @@ def main() -> None:
     except click.exceptions.Abort:  # Ctrl+C
         sys.exit(INTERRUPTED)
     except click.ClickException as error:
+        import io
+
         message = io.StringIO()
         error.show(message)
         terminal.say(message.getvalue().rstrip("\n"))

@@ -30,9 +30,7 @@ from sessionlog.cli.common import (
 from sessionlog.cli.completion import agent_types, client_option, event_names, recorded_values, session_ids
 from sessionlog.cli.dialogue import progress_bar
 from sessionlog.cli.main import example
-from sessionlog.cli.session_view import View
 from sessionlog.errors import SessionlogError
-from sessionlog.session import load
 from sessionlog.text import plain
 
 
@@ -190,6 +188,9 @@ def _print(hit: search.Hit, with_project: bool, client: str | None, context: int
 
 def _print_context(hit: search.Hit, context: int) -> None:
     """The first line of each entry around the hit; the hit itself is marked, as in `show`."""
+    from sessionlog.cli.session_view import View  # much to import, and only for this
+    from sessionlog.session import load
+
     view = View()
     with closing(read.connect(hit.place)) as archive:
         for entry in load.around(archive, hit.row["session_id"], hit.name, hit.row["at"] or "", context):

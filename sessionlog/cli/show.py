@@ -10,7 +10,6 @@ import click
 
 from sessionlog.archive import lookup, notes, read
 from sessionlog.cli import terminal
-from sessionlog.cli.browse import browse
 from sessionlog.cli.common import json_option, places, print_json_lists, project_options
 from sessionlog.cli.completion import client_option, session_ids, tool_list
 from sessionlog.cli.main import example
@@ -59,6 +58,8 @@ def command(
     found = moment.found if moment else lookup.find_session(found_places, session, client)
     session_id = found.session["session_id"]
     if web:
+        from sessionlog.cli.browse import browse
+
         browse(found.place, session_id, moment.name if moment else "")
         return
     only = frozenset(name.strip() for name in tools.split(",")) if tools else None

@@ -130,7 +130,9 @@ def _print(by: str, rows: list[Row]) -> None:
         )
         bar = _bar(row[measure] / most if most else 0, longest)
         drawn = f"  {click.style(bar, fg='cyan')}" if bar else ""
-        click.echo(f"{table.pad(_label(by, row), label)}  {line}{drawn}")
+        text = _label(by, row)
+        # On a narrow terminal a day without its weekday says more than one that is cut.
+        click.echo(f"{table.pad(text if by != 'day' or len(text) <= label else text[:10], label)}  {line}{drawn}")
 
 
 def _every_day(rows: list[Row]) -> Iterator[Row]:

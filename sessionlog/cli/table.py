@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from typing import Any
 
 from sessionlog.text.plain import safe
@@ -52,38 +53,70 @@ def cell(value: Any) -> str:
     return safe(" ".join(str(value)[:10_000].split()))
 
 
-# Characters of European languages and of Chinese, Japanese and Korean that are themselves whatever stands beside them.
-# For others (emoji, combining signs) there is wcwidth, which takes 30 ms to import.
-_NARROW = " -~\xa0-\u02ff\u0370-\u0482\u2010-\u2027\u2030-\u205e\u20a0-\u20bf\u2190-\u21ff\u2500-\u257f"
-_WIDE = "\u3000-\u3029\u3041-\u3096\u309b-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uff01-\uff60"
-_SIMPLE = re.compile(f"[{_NARROW}{_WIDE}]*")
-_WIDE_RUNS = re.compile(f"[{_WIDE}]+")
-
-
 def display_width(text: str) -> int:
     """How many columns of a terminal the text takes: Chinese, Japanese, Korean and emoji take two."""
     if text.isascii():
         return len(text)
-    if _SIMPLE.fullmatch(text):
-        return len(text) + sum(map(len, _WIDE_RUNS.findall(text)))
-    from wcwidth import width
+    if (wide := _count_wide(text)) is not None:
+        return len(text) + wide
+    from wcwidth import width  # importing it takes as long as a whole command; emoji and combining marks need it
 
     return width(text)
+
+
+def _count_wide(text: str) -> int | None:
+    """How many characters take two columns; None if some are neither letters nor signs of one or two columns."""
+    columns = [_columns(letter) for letter in text]
+    return columns.count(2) if None not in columns else None
+
+
+@cache
+def _columns(letter: str) -> int | None:
+    return next((size for first, last, size in _SIMPLE if first <= letter <= last), None)
+
+
+# Without combining marks: most of Europe's letters, dashes, arrows, boxes; kana, Chinese, Korean, full-width signs.
+_SIMPLE = (
+    *((" ", "~", 1), ("\u00a1", "\u00ac", 1), ("\u00ae", "\u02ff", 1), ("\u0400", "\u0482", 1)),
+    *(("\u2010", "\u2027", 1), ("\u2190", "\u21ff", 1), ("\u2500", "\u257f", 1)),
+    *(("\u3001", "\u3029", 2), ("\u3041", "\u3096", 2), ("\u309b", "\u30ff", 2), ("\u3400", "\u4dbf", 2)),
+    *(("\u4e00", "\u9fff", 2), ("\uac00", "\ud7a3", 2), ("\uff01", "\uff60", 2)),
+)
 
 
 def cut(text: str, width: int) -> str:
     """The text, or as much of it as fits."""
     if display_width(text) <= width:
         return text
-    room = max(width - 1, 0)
-    if text.isascii():
-        return f"{text[:room]}…"
-    if _SIMPLE.fullmatch(text):
-        taken = itertools.accumulate([2 if letter >= "\u3000" else 1 for letter in text[:room]])
-        return f"{text[: sum(columns <= room for columns in taken)]}…"
-    from wcwidth import clip
+    return f"{_beginning(text, max(width - 1, 0))}…"
 
-    return f"{clip(text, 0, room, fillchar='')}…"
+
+def _beginning(text: str, room: int) -> str:
+    if text.isascii():
+        return text[:room]
+    if _count_wide(text) is None:
+        from wcwidth import clip
+
+        return clip(text, 0, room, fillchar="")
+    used = 0
+    for place, letter in enumerate(text):
+        used += _columns(letter) or 1
+        if used > room:
+            return text[:place]
+    return text
+
+
+def cut_styled(line: str, width: int) -> str:
+    """The same of a line with colours: each of them ends where it did."""
+    pieces = re.split(r"(\x1b\[[0-9;]*m)", line)
+    if display_width("".join(pieces[::2])) <= width:
+        return line
+    room, shown = max(width - 1, 0), []
+    for number, piece in enumerate(pieces):
+        is_colour = number % 2 == 1
+        shown.append(piece if is_colour else _beginning(piece, room))
+        room -= 0 if is_colour else min(display_width(piece), room)
+    return f"{''.join(shown)}…"
 
 
 def pad(text: str, width: int, right: bool = False) -> str:

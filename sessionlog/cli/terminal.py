@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Iterable
 from itertools import islice
@@ -11,6 +10,9 @@ from typing import Any
 
 import click
 
+from sessionlog.cli import table
+
+WITHOUT_TERMINAL = 120  # columns
 AT_ONCE = 50  # lines that are written at once where nobody watches
 
 
@@ -40,7 +42,13 @@ def writes_unicode() -> bool:
 
 def width() -> int:
     """How many columns there are; 120 where there is no terminal."""
-    return shutil.get_terminal_size((120, 24)).columns
+    # As shutil.get_terminal_size, which imports compression modules.
+    if (given := os.environ.get("COLUMNS", "")).isdigit() and int(given):
+        return int(given)
+    try:
+        return os.get_terminal_size(sys.__stdout__.fileno() if sys.__stdout__ else 1).columns or WITHOUT_TERMINAL
+    except (OSError, ValueError):
+        return WITHOUT_TERMINAL
 
 
 def say(text: str, err: bool = True, **style: Any) -> None:
@@ -61,20 +69,15 @@ def _wrapped(line: str) -> str:
 def print_line(line: str) -> None:
     """Print a line, cut to the width of the terminal; where no terminal is, all of it."""
     if sys.stdout.isatty():
-        from wcwidth import clip  # it leaves colours alone, and knows that 组 takes two columns
-
-        shown = clip(line, 0, width())
-        line = shown if shown == line else clip(line, 0, width() - 1) + "…"
+        line = table.cut_styled(line, width())
     click.echo(line)
 
 
 def print_parts(parts: list[str], between: str = " · ") -> None:
     """Print parts one after the other, on as many lines as the terminal needs."""
-    from wcwidth import width as columns
-
     line = ""
     for part in parts:
-        if line and columns(line) + len(between) + columns(part) > width():
+        if line and table.display_width(click.unstyle(f"{line}{between}{part}")) > width():
             click.echo(line)
             line = f"  {part}"
         else:

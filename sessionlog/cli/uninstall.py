@@ -33,9 +33,10 @@ from sessionlog.text import plain
     help="The agent that is no longer to be recorded.",
 )
 @click.option("--purge", is_flag=True, help="Also remove everything that was recorded, for all projects.")
-@click.option("--dry-run", is_flag=True, help="Show what would change and write nothing.")
+@click.option("--diff", is_flag=True, help="Show the change as a diff before asking.")
+@click.option("--dry-run", is_flag=True, help="Show the diff and write nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-def command(agent: str, purge: bool, dry_run: bool, yes: bool) -> None:
+def command(agent: str, purge: bool, diff: bool, dry_run: bool, yes: bool) -> None:
     """Take sessionlog's hooks and its MCP server out of the settings files of the user and of this project.
 
     The files become what they were before `sessionlog install`, with all that was changed in them since. What was
@@ -57,7 +58,8 @@ def command(agent: str, purge: bool, dry_run: bool, yes: bool) -> None:
             continue
         if change.needed:
             changes.append(change)
-            agents.show(change)
+            if diff or dry_run:
+                agents.show(change)
     for problem in problems:
         note(problem)
     if not changes:
@@ -65,7 +67,11 @@ def command(agent: str, purge: bool, dry_run: bool, yes: bool) -> None:
     elif dry_run:
         click.echo("Dry run: nothing was written.")
     else:
-        confirm(f"Write {len(changes)} file{'s' if len(changes) > 1 else ''}?", yes)
+        for change in changes:
+            removed = sum(line.startswith("-") for line in change.diff()) - 1  # one names the file
+            click.echo(f"{plain.counted(removed, 'line')} of sessionlog will go from {change.path}; the rest stays.")
+        click.echo("`sessionlog uninstall --diff` shows them.")
+        confirm(f"Write {plain.counted(len(changes), 'file')}?", yes)
         for change in changes:
             backup = settings_files.apply(change)
             kept = f" (as it was: {backup})" if backup else ""

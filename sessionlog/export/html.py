@@ -145,7 +145,7 @@ def _result(call: Call, diff: list[str], detail: str) -> Iterator[str]:
         yield _folded("all of it", _code(argument, detail))
     if diff:
         some = excerpt("\n".join(diff), detail)
-        lines = "".join(f"<span{_class(line)}>{_text(line)}</span>" for line in some.text.split("\n"))
+        lines = "".join(f"<span{_class(line)}>{line}</span>" for line in _text(some.text).split("\n"))
         block = f'<pre class="diff">{lines}</pre>{_left_out(some.left_out)}'
         yield block if len(diff) <= OPEN_DIFF else _folded(f"{len(diff):,} lines", block)
     output = calls.output(call).strip("\n")
@@ -157,8 +157,10 @@ def _result(call: Call, diff: list[str], detail: str) -> Iterator[str]:
 
 
 def _class(line: str) -> str:
-    name = {"+": "added", "-": "removed", "@": "hunk"}.get(line[:1])
-    return f' class="{name}"' if name else ""
+    return _CLASSES.get(line[:1], "")
+
+
+_CLASSES = {"+": ' class="added"', "-": ' class="removed"', "@": ' class="hunk"'}
 
 
 def _code(text: str, detail: str) -> str:

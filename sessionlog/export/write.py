@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
+from collections import deque
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from hashlib import blake2b
 from typing import Any, NamedTuple
@@ -28,6 +29,8 @@ from sessionlog.system import atomic
 FORMATS = {"jsonl": ".jsonl", "markdown": ".md", "html": ".html"}
 DETAILS = ("full", "normal", "brief")
 PIECE = 1 << 20  # bytes that are written to a file at once
+# Events and messages: from so many on, other processes help; a session with more is written as it is read.
+WORTH_A_POOL, LARGE = 4000, 20_000
 
 
 class Options(NamedTuple):
@@ -89,11 +92,44 @@ def chunks(chosen: Iterable[Chosen], options: Options) -> Iterator[bytes]:
     module = _renderer(options.format)
     yield from _encoded(module.beginning(_overviews(several, options)))
     for one in several:
-        with closing(read.connect(one.place)) as connection:
-            for session_id in one.session_ids:
-                about, entries = _session(connection, one.place, session_id, options)
-                yield from _encoded(module.session(about, entries, options.detail))
+        yield from _rendered(one, options)
     yield from _encoded(module.end())
+
+
+def _rendered(one: Chosen, options: Options) -> Iterator[bytes]:
+    """The sessions of an archive one after the other; of many, several at once, each in a process of its own."""
+    with closing(read.connect(one.place)) as connection:
+        sizes = [_size(connection, session_id) for session_id in one.session_ids]
+        cores = min(os.cpu_count() or 1, len(sizes))
+        if cores < 2 or sum(sizes) < WORTH_A_POOL:
+            for session_id in one.session_ids:
+                yield from session(connection, one.place, session_id, options)
+            return
+        from sessionlog.system.workers import Pool
+
+        with Pool(cores, "sessionlog.export.session_worker", one.place.home, one.place.project, one.place.db) as pool:
+            waiting: deque[tuple[str, Future[bytes] | None]] = deque()
+            for session_id, size in [*zip(one.session_ids, sizes, strict=True), *[("", 0)] * (2 * cores)]:
+                if session_id:
+                    task = (session_id, options)
+                    waiting.append((session_id, pool.submit(task) if size <= LARGE else None))
+                if waiting and (len(waiting) > 2 * cores or not session_id):
+                    first, rendered = waiting.popleft()
+                    if rendered is not None:
+                        yield rendered.result()
+                    else:  # it need not fit into memory
+                        yield from session(connection, one.place, first, options)
+
+
+def session(connection: sqlite3.Connection, place: Place, session_id: str, options: Options) -> Iterator[bytes]:
+    """One session as Markdown or HTML."""
+    about, entries = _session(connection, place, session_id, options)
+    return _encoded(_renderer(options.format).session(about, entries, options.detail))
+
+
+def _size(connection: sqlite3.Connection, session_id: str) -> int:
+    row = _row(connection, session_id)
+    return int(row["events"]) + int(row["messages"] or 0)
 
 
 def write(chosen: list[Chosen], options: Options, target: str) -> list[Written]:

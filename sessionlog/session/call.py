@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import difflib
-import json
 import re
 from typing import Any, NamedTuple
 
 from sessionlog.agents.claude_code import tags
 from sessionlog.archive import rebuild
+from sessionlog.fastlib import parse_json
 from sessionlog.session.outline import EDITING
 from sessionlog.text import plain
 
 # difflib takes time that grows with the square of the lines: above this, all old lines go and all new ones come.
 COMPARED_LINES = 2000
 
-_PATH = re.compile(r'"(?:file|notebook)_path": ?("(?:[^"\\]|\\.)*")')
+_PATH = r'"(?:file|notebook)_path": ?("(?:[^"\\]|\\.)*")'
 
 Row = dict[str, Any]
 
@@ -39,11 +38,9 @@ def call_of_events(events: list[Row]) -> Call:
     start = events[0]
     done = next((event for event in events if event["outcome"]), None)
     last = done or start
-    payload = rebuild.payload({**last, "envelope": None})  # always the flat shape
     return Call(
         start["tool_name"] or "tool",
-        payload.get("tool_input"),
-        payload.get("tool_response"),
+        *rebuild.call(last),
         done["outcome"] if done else "no result",
         last["error"] or "",
         last["duration_ms"],
@@ -91,9 +88,9 @@ def on_file(call: Call, path: str) -> Call:
 
 def path_in(text: str | None) -> str:
     """The same, of an input as JSON or the beginning of one; empty if it has none."""
-    match = _PATH.search(text or "")
+    match = re.search(_PATH, text or "")
     try:
-        return str(json.loads(match[1])) if match else ""
+        return str(parse_json(match[1])) if match else ""
     except ValueError:
         return ""
 
@@ -201,10 +198,14 @@ def _compared(old: Any, new: Any) -> list[str]:
     after = new.splitlines() if isinstance(new, str) else []
     if not before or not after or len(before) + len(after) > COMPARED_LINES:
         return [f"-{line}" for line in before] + [f"+{line}" for line in after]
-    lines = list(difflib.unified_diff(before, after, n=3, lineterm=""))[3:]
+    from difflib import unified_diff  # for edits whose patch the client did not send
+
+    lines = list(unified_diff(before, after, n=3, lineterm=""))[3:]
     # Where these lines are in the file is not known, but that some are left out between them is.
     return ["@@" if line.startswith("@@") else line for line in lines]
 
 
 def _json(value: Any) -> str:
+    import json  # with the regular expressions that it compiles; most sessions need none of it
+
     return json.dumps(value, ensure_ascii=False, indent=2)

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import itertools
-import json
 import sqlite3
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sessionlog.agents.claude_code.tools import CALL_EVENTS
+from sessionlog.archive.event import INPUT_TEXTS
 from sessionlog.fastlib import parse_json
-from sessionlog.session import merge, pictures
+from sessionlog.session import merge
 from sessionlog.session.call import Call, call_of_events, text_of
 from sessionlog.session.outline import Item
 from sessionlog.text.plain import duration
 from sessionlog.transcripts.stored_lines import Lines
+
+if TYPE_CHECKING:
+    from sessionlog.session.pictures import Picture
 
 Row = dict[str, Any]
 
@@ -79,9 +82,11 @@ def _wanted(items: Iterator[Item], tools: frozenset[str] | None) -> Iterator[Ite
 def load(connection: sqlite3.Connection, session_id: str, items: Iterable[Item]) -> Iterator[Entry]:
     """The entries of these items."""
     lines = Lines(connection)
+    has_parts = "SELECT 1 FROM transcript_parts WHERE session_id = ? LIMIT 1"
+    with_parts = connection.execute(has_parts, (session_id,)).fetchone() is not None
     for item in items:
         if item.kind == "tool" and item.tool_use_id:
-            yield _load_call(connection, session_id, lines, item)
+            yield _load_call(connection, session_id, lines, item, with_parts)
             continue
         table = "transcript_parts" if item.name[0] == "m" else "events"
         row = connection.execute(f"SELECT * FROM {table} WHERE id = ?", (int(item.name[1:]),)).fetchone()
@@ -115,8 +120,10 @@ def _summary(connection: sqlite3.Connection, session_id: str, at: str) -> str:
     return row["text"] or "" if row else ""
 
 
-def load_pictures(connection: sqlite3.Connection, session_id: str, item: Item) -> list[pictures.Picture]:
+def load_pictures(connection: sqlite3.Connection, session_id: str, item: Item) -> list[Picture]:
     """The pictures of an item: those that a tool gave back, or that somebody pasted into a prompt."""
+    from sessionlog.session import pictures
+
     if item.kind == "tool":
         (entry,) = load(connection, session_id, [item])
         return pictures.found_in(entry.call.response if entry.call else None)
@@ -163,7 +170,7 @@ def event_entry(item: Item, row: Row) -> Entry:
         case _:
             rest = {key: value for key, value in extra.items() if key != "effort"}
             text = row["message"] or row["error"] or row["file_path"]
-            text = text or (json.dumps(rest, ensure_ascii=False) if rest else "")
+            text = text or (_dumped(rest) if rest else "")
             title = item.title
     return Entry(item.at, item.kind, text or "", title, item.agent_id, call, tuple(item.names), item.minor)
 
@@ -174,20 +181,33 @@ def _message_entry(item: Item, row: Row) -> Entry:
     return Entry(item.at, item.kind, text or "", title, item.agent_id, None, tuple(item.names), item.minor)
 
 
-def _load_call(connection: sqlite3.Connection, session_id: str, lines: Lines, item: Item) -> Entry:
+# What a call is made of: reading all columns of an event takes twice as long.
+_CALL_COLUMNS = ", ".join(
+    (
+        *("id", "event", "agent_id", "tool_name", "action", "outcome", "error", "duration_ms", "cwd"),
+        *("tool_input", "tool_response", "extra", *INPUT_TEXTS),
+    )
+)
+
+
+def _load_call(
+    connection: sqlite3.Connection, session_id: str, lines: Lines, item: Item, with_parts: bool = True
+) -> Entry:
     """A call from all of its rows: the outcome of one that is just being read may be in a later one."""
     wanted = (item.tool_use_id, session_id)
     # The unary plus keeps SQLite from the index of the session: it would go through the session for each call.
     events = connection.execute(
-        "SELECT * FROM events WHERE tool_use_id = ? AND +session_id = ? ORDER BY id", wanted
+        f"SELECT {_CALL_COLUMNS} FROM events WHERE tool_use_id = ? AND +session_id = ? ORDER BY id", wanted
     ).fetchall()
     denied = [event for event in events if event["outcome"] == "denied"]
     events = [event for event in events if event["event"] in CALL_EVENTS]
-    parts = connection.execute(
-        "SELECT id, kind, agent_id, tool_name, action, outcome, text, reason FROM transcript_parts "
-        "WHERE tool_use_id = ? AND +session_id = ? ORDER BY id",
-        wanted,
-    ).fetchall()
+    parts = []
+    if with_parts:
+        parts = connection.execute(
+            "SELECT id, kind, agent_id, tool_name, action, outcome, text, reason FROM transcript_parts "
+            "WHERE tool_use_id = ? AND +session_id = ? ORDER BY id",
+            wanted,
+        ).fetchall()
     agent_id = next((row["agent_id"] for row in (*events, *parts) if row["agent_id"]), None)
     call = call_of_events(events) if events else None
     if call is None or call.outcome == "no result":  # hooks saw nothing of its end
@@ -197,7 +217,8 @@ def _load_call(connection: sqlite3.Connection, session_id: str, lines: Lines, it
     failed = next((part for part in parts if part["outcome"] == "failed"), None)
     if failed and call.outcome == "ok":  # Codex tells hooks no exit codes
         call = call._replace(outcome="failed", error=failed["text"] or "failed")
-    call = call._replace(asked=item.asked)
+    if item.asked:
+        call = call._replace(asked=item.asked)
     if call.outcome == "no result" and item.reason:
         call = call._replace(error=item.reason)
     names = [f"e{row['id']}" for row in events] + [f"m{row['id']}" for row in parts]
@@ -240,3 +261,9 @@ def _review_title(row: Row, extra: Row) -> str:
 def _object(text: str | None) -> Row:
     value = parse_json(text) if text else {}
     return value if isinstance(value, dict) else {}
+
+
+def _dumped(value: Any) -> str:
+    import json  # not for most sessions
+
+    return json.dumps(value, ensure_ascii=False)

@@ -10,7 +10,6 @@ import heapq
 import sqlite3
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
@@ -175,13 +174,15 @@ def _tuples(connection: sqlite3.Connection, query: str, *parameters: Any) -> Ite
             connection.text_factory = decode
 
 
-@dataclass(slots=True)
 class _Seen:
     """What a hook saw: its item once that was met, and until then the names of messages that say the same."""
 
-    has_id: bool
-    item: Item | None = None
-    twins: list[str] = field(default_factory=list)
+    __slots__ = ("has_id", "item", "twins")
+
+    def __init__(self, has_id: bool) -> None:
+        self.has_id = has_id
+        self.item: Item | None = None
+        self.twins: list[str] = []
 
 
 class _SetBack(Exception):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 EDITING = ("edit", "write")  # actions that change a file
@@ -10,24 +9,36 @@ EDITING = ("edit", "write")  # actions that change a file
 TROUBLE = ("failed", "no result", "denied", "denied or not answered", "not allowed")
 
 
-@dataclass(slots=True, eq=False)
+# Item and Agent are written by hand: making two dataclasses takes as long as a fifth of starting Python.
+
+
 class Item:
     """One thing that happened, without its words."""
 
-    at: str
-    name: str  # e12 is an event, m34 a message: the row where it begins
-    kind: str  # prompt, answer, thinking, tool, permission, review, sub-agent, notice, command, compaction, failure …
-    title: str = ""  # the tool, or the name of the event
-    agent_id: str | None = None
-    tool_use_id: str | None = None
-    action: str = ""  # of a call, what its tool does: run, edit, write, read, fetch, agent, ask
-    outcome: str = ""  # of a call: ok, failed, denied, no result; of a permission or a review: allowed, denied, …
-    reason: str = ""  # of a denied permission, what was said with it
-    asked: str = ""  # of a call for which permission was asked: allowed, denied, denied or not answered
-    minor: bool = False  # the client's bookkeeping
-    repeated: bool = False  # another item has its words
-    number: int = 0  # its index in the session
-    names: list[str] = field(default_factory=list)  # all rows that it consists of
+    __slots__ = (
+        *("at", "name", "kind", "title", "agent_id", "tool_use_id", "action", "outcome", "reason", "asked"),
+        *("minor", "repeated", "number", "names"),
+    )
+
+    def __init__(
+        self,
+        at: str,
+        name: str,  # e12 is an event, m34 a message: the row where it begins
+        kind: str,  # prompt, answer, thinking, tool, permission, review, sub-agent, notice, command, compaction, …
+        title: str = "",  # the tool, or the name of the event
+        agent_id: str | None = None,
+        tool_use_id: str | None = None,
+        action: str = "",  # of a call, what its tool does: run, edit, write, read, fetch, agent, ask
+        outcome: str = "",  # of a call: ok, failed, denied, no result; of a permission or a review: allowed, denied, …
+    ) -> None:
+        self.at, self.name, self.kind, self.title = at, name, kind, title
+        self.agent_id, self.tool_use_id, self.action, self.outcome = agent_id, tool_use_id, action, outcome
+        self.reason = ""  # of a denied permission, what was said with it
+        self.asked = ""  # of a call for which permission was asked: allowed, denied, denied or not answered
+        self.minor = False  # the client's bookkeeping
+        self.repeated = False  # another item has its words
+        self.number = 0  # its index in the session
+        self.names: list[str] = []  # all rows that it consists of
 
     @property
     def group(self) -> str:
@@ -54,16 +65,17 @@ class Item:
         return self.kind == "tool" and self.outcome == "ok" and self.action in EDITING
 
 
-@dataclass(slots=True)
 class Agent:
     """A sub-agent, and what it did."""
 
-    agent_id: str
-    type: str = ""
-    description: str = ""
-    items: list[Item] = field(default_factory=list)
-    call: Item | None = None  # that started it
-    stopped: bool = False
+    __slots__ = ("agent_id", "call", "description", "items", "stopped", "type")
+
+    def __init__(self, agent_id: str) -> None:
+        self.agent_id = agent_id
+        self.type = self.description = ""
+        self.items: list[Item] = []
+        self.call: Item | None = None  # that started it
+        self.stopped = False
 
     @property
     def calls(self) -> int:

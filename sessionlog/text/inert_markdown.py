@@ -13,6 +13,8 @@ SAFE_LINK = re.compile(r"(?:https?://|mailto:)[^\s<>\"'`\\]+", re.IGNORECASE)
 # Longer texts are not parsed: that would take seconds, and nobody reads them.
 PARSED = 200_000
 
+# Most short texts: nothing in them is Markdown.
+_HARMLESS = re.compile(r"[A-Za-z][A-Za-z0-9 ,.;:'\"()!?%/-]*")
 _SPECIAL = re.compile(r"[\\`*_{}\[\]|~$]")
 _LINE_START = re.compile(r"^(\s*)(#{1,6}(?=\s|$)|[-+=]|\d{1,9}(?=[.)]))", re.MULTILINE)
 _URL = re.compile(r"https?://[^\s<>\"'`\\\x00-\x1f]*[^\s<>\"'`\\.,;:!?)\]}\x00-\x1f]", re.IGNORECASE)
@@ -20,6 +22,8 @@ _URL = re.compile(r"https?://[^\s<>\"'`\\\x00-\x1f]*[^\s<>\"'`\\.,;:!?)\]}\x00-\
 
 def escaped(text: str) -> str:
     """Plain text, in lines as it came. A zero-width space after @ and # keeps GitHub from notifying people."""
+    if _HARMLESS.fullmatch(text) and "http" not in text.lower() and "GH-" not in text:
+        return text
     safe = plain.safe(text)
     pieces, end = [], 0
     for match in _URL.finditer(safe):
@@ -47,7 +51,7 @@ def quoted(text: str) -> str:
 def fenced(text: str, language: str = "text") -> str:
     """A block of code whose fence is longer than any inside it."""
     safe = plain.safe(text)
-    longest = max((len(run) for run in re.findall(r"`{3,}", safe)), default=2)
+    longest = max((len(run) for run in re.findall(r"`{3,}", safe)), default=2) if "```" in safe else 2
     fence = "`" * (longest + 1)
     return f"{fence}{language}\n{safe}\n{fence}"
 
@@ -57,7 +61,9 @@ def code(text: str, width: int = 160) -> str:
     flat = plain.one_line(text, width)
     if not flat:
         return ""
-    fence = "`" * (max((len(run) for run in re.findall(r"`+", flat)), default=0) + 1)
+    if "`" not in flat:
+        return f"`{flat}`"
+    fence = "`" * (max(len(run) for run in re.findall(r"`+", flat)) + 1)
     pad = " " if "`" in (flat[0], flat[-1]) else ""
     return f"{fence}{pad}{flat}{pad}{fence}"
 

@@ -10,12 +10,15 @@ from sessionlog.times import moment
 
 # Characters that move the cursor, change colours or reorder text, and halves of surrogate pairs, which none can write:
 # shown, not obeyed. A regex, as most texts have none of them: str.translate takes ten times as long to find out.
-_UNSAFE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+# Compiled when a text is not printable: that takes as long as importing this module.
+_UNSAFE = "[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 
 
 def safe(text: str) -> str:
     """Text from an archive that a terminal shows and does not obey."""
-    return _UNSAFE.sub(_spelled_out, text)
+    if text.isprintable() or text.replace("\n", "").isprintable():
+        return text
+    return re.sub(_UNSAFE, _spelled_out, text)
 
 
 def one_line(text: str, width: int = 100) -> str:

@@ -9,16 +9,15 @@ import zlib
 from sessionlog.agents import transcripts
 from sessionlog.agents.claude_code import transcript_files
 from sessionlog.agents.claude_code.transcript_lines import Reader
-from sessionlog.errors import SessionlogError
 from sessionlog.fastlib import blake2b, encode_json, parse_json
 from sessionlog.redact.rules import Rules
 from sessionlog.system.files import open_regular
 from sessionlog.transcripts import pruned
+from sessionlog.transcripts.packed import Unreadable, entries, load_orjson, parse, unpack
 
-try:
-    from orjson import loads as fast_parse
-except ImportError:  # in the hook's importer, which has the standard library alone
-    fast_parse = None  # type: ignore[assignment]
+__all__ = ["Unreadable", "entries", "parse", "unpack"]  # a part of what chunks are, also for those who read few
+
+load_orjson()
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,11 +35,6 @@ WHOLE = 64 << 20
 # A longer line is archived as it is, in pieces, and not understood.
 LONGEST_LINE = 64 << 20
 PIECE = 16 << 20
-
-# What a chunk may be when it is unpacked: this much, or so many times its size. zlib packs 1000 zeros into a byte, so
-# that a small archive of somebody else's could fill the memory.
-LARGEST = 80 << 20
-RATIO = 20
 
 # Level 2 is the fastest of all; 3 saves a seventh for 40 % more time, 6 a quarter for four times as much.
 LEVEL = 2
@@ -66,10 +60,6 @@ class Span(NamedTuple):
     client: str = "claude-code"
     limits: "Limits | None" = None  # what was pruned and stays out
     unrecorded: "Unrecorded | None" = None  # what the user chose not to record
-
-
-class Unreadable(SessionlogError):
-    """A chunk is damaged, or too large when it is unpacked. It stays in the archive as it is."""
 
 
 class Skip(NamedTuple):
@@ -142,20 +132,6 @@ def holds(path: str, offset: int, length: int, wanted: bytes) -> bool:
             found.update(block)
             length -= len(block)
     return found.digest() == wanted
-
-
-def unpack(packed: "Any") -> bytes:
-    """The bytes of a chunk. Raises Unreadable."""
-    try:
-        unpacker = zlib.decompressobj()
-        data = unpacker.decompress(packed, max(LARGEST, RATIO * len(packed)))
-    except (zlib.error, TypeError) as error:
-        raise Unreadable(f"a part of an archived transcript is damaged ({error})") from None
-    if unpacker.unconsumed_tail:
-        raise Unreadable(f"a part of an archived transcript is larger than {len(data):,} bytes when it is unpacked")
-    if not unpacker.eof:
-        raise Unreadable("a part of an archived transcript is damaged (it ends too early)")
-    return data
 
 
 def rules_for(home: str, raw: bool) -> "Rules | None":
@@ -274,30 +250,6 @@ def _piece(data: bytes, span: Span, rules: "Rules | None") -> "tuple[bytes, list
         stored = text.encode("utf-8", "surrogateescape")
     reason = f"a line of more than {LONGEST_LINE >> 20} MB: archived as it is, and not understood"
     return stored, [Skip(span.path, 0, reason)], None, data.count(b"\n")
-
-
-def parse(line: bytes) -> "Any":
-    """The JSON of a line, its texts fit for SQLite. Raises ValueError for what is none."""
-    if fast_parse is not None:
-        try:
-            return fast_parse(line)
-        except ValueError:
-            pass  # numbers beyond 64 bits, bytes that are not UTF-8 and half surrogate pairs are no reason to skip
-    value = parse_json(line.decode("utf-8", "replace"))
-    if b"\\ud" in line or b"\\uD" in line:
-        value = parse_json(encode_json(value).encode("utf-8", "replace").decode())
-    return value
-
-
-def entries(line: bytes) -> "list[Any]":
-    """What stands on a line: one value, or several if their newline is missing. Raises ValueError for what is none."""
-    try:
-        return [parse(line)]
-    except ValueError:
-        values = transcript_files.glued_values(line)
-        if not values:
-            raise
-        return values
 
 
 def clean_line(line: bytes, rules: Rules) -> bytes:

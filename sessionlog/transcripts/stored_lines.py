@@ -5,9 +5,8 @@ from __future__ import annotations
 import sqlite3
 from typing import Any
 
-from sessionlog.agents import transcripts
 from sessionlog.agents.registry import CLAUDE_CODE
-from sessionlog.transcripts import chunks
+from sessionlog.transcripts import packed
 
 
 class Lines:
@@ -53,7 +52,7 @@ class Lines:
             return None, None
         lines = self._lines(found["transcript_id"], found["sequence"])
         try:
-            values, call = chunks.entries(lines[found["line"] - found["first_line"]]), found["tool_use_id"]
+            values, call = packed.entries(lines[found["line"] - found["first_line"]]), found["tool_use_id"]
             entry = next((value for value in values if value.get("uuid") == found["uuid"]), values[0])
             if found["client"] != CLAUDE_CODE:
                 entry = _translated(found, entry, lines[: found["line"] - found["first_line"]])
@@ -72,14 +71,17 @@ class Lines:
             while len(self._chunks) >= self.KEPT:
                 del self._chunks[next(iter(self._chunks))]
             try:
-                self._chunks[key] = chunks.unpack(row["data"]).split(b"\n")
-            except chunks.Unreadable:  # what the row itself holds is all there is to show
+                self._chunks[key] = packed.unpack(row["data"]).split(b"\n")
+            except packed.Unreadable:  # what the row itself holds is all there is to show
                 self._chunks[key] = []
         return self._chunks[key]
 
 
 def _translated(found: dict[str, Any], entry: Any, before: list[bytes]) -> dict[str, Any]:
     """A line of another agent, which may be several of Claude Code's, as one with all of their blocks."""
+    from sessionlog.agents import transcripts  # of other agents only, and much to import
+    from sessionlog.transcripts import chunks
+
     reader: Any = transcripts.reader(found["client"], found["session_id"], None)
     chunks.resume(reader, before)
     blocks = [block for one in reader.entries(entry) for block in one["message"]["content"] or ()]

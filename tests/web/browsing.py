@@ -57,18 +57,17 @@ def headers(address: str) -> dict[str, str]:
     return {"Cookie": cookie} if cookie else {}
 
 
-def complaints(page: Page, colours: str) -> dict[str, list[str]]:
+def complaints(page: Page, colours: str = "light and dark") -> dict[str, list[str]]:
     """What axe-core finds on this page, and whether it is wider than the screen.
 
-    Colours are four fifths of its work: they are looked at in this scheme alone, light or dark. A test that looks at a
-    page in two widths gives each of them one.
+    Colours are most of its work: a test that looks at a page in two widths gives each of them one scheme.
     """
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE)
     found: dict[str, list[str]] = {}
     for scheme in ("light", "dark"):
         options: dict[str, Any] = {"resultTypes": ["violations"]}
-        with_colours = thorough() or scheme == colours
+        with_colours = thorough() or scheme in colours
         if scheme == "light":
             options["rules"] = {name: {"enabled": with_colours} for name in COLOURS}
         elif with_colours:

@@ -14,9 +14,10 @@ _NAMES = (
     *("bash-input", "bash-stdout", "bash-stderr"),
     *("task-notification", "system-reminder", "tool_use_error", "user-prompt-submit-hook"),
 )
-_TAG = re.compile(rf"<({'|'.join(_NAMES)})>(.*?)</\1>", re.DOTALL)
-_FIELD = re.compile(r"<([a-z][a-z-]{0,40})>(.*?)</\1>", re.DOTALL)
-_ANY_TAG = re.compile(r"</?[a-z][a-z_-]{0,40}>")
+# Compiled when a text has a tag: most sessions have none.
+_TAG = rf"(?s)<({'|'.join(_NAMES)})>(.*?)</\1>"
+_FIELD = r"(?s)<([a-z][a-z-]{0,40})>(.*?)</\1>"
+_ANY_TAG = r"</?[a-z][a-z_-]{0,40}>"
 
 
 class Said(NamedTuple):
@@ -43,16 +44,16 @@ def read(text: str) -> Said:
     if "<" not in text[:READ]:
         return Said(words=text)
     found: dict[str, list[str]] = {}
-    for tag in _TAG.finditer(text[:READ]):
+    for tag in re.finditer(_TAG, text[:READ]):
         found.setdefault(tag[1], []).append(tag[2].strip("\n"))
 
     def all_of(*names: str) -> str:
         return "\n".join(piece for name in names for piece in found.get(name, ()) if piece.strip())
 
-    rest = _TAG.sub("", text[:READ]).strip() if found else text[:READ]
+    rest = re.sub(_TAG, "", text[:READ]).strip() if found else text[:READ]
     name = all_of("command-name").strip()
     command = f"/{name.removeprefix('/')} {all_of('command-args')}".strip() if name else ""
-    note = dict(_FIELD.findall(all_of("task-notification")))
+    note = dict(re.findall(_FIELD, all_of("task-notification")))
     return Said(
         command=command,
         shell=all_of("bash-input"),
@@ -67,7 +68,8 @@ def read(text: str) -> Said:
 
 def without(text: str) -> str:
     """What a text is about, for a line that has little room."""
-    return _ANY_TAG.sub(" ", read(text).headline)
+    headline = read(text).headline
+    return re.sub(_ANY_TAG, " ", headline) if "<" in headline else headline
 
 
 def error(text: str) -> str:

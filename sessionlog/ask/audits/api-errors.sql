@@ -16,6 +16,10 @@ UNION ALL
 SELECT at, session_id, 'api_error', NULL, text, agent_id
 FROM transcript_parts AS part
 WHERE kind = 'api_error' AND outcome = 'failed' AND coalesce(at, '') >= :since
+    AND part.id >= iif(:since = '', 0, (
+        SELECT min(id) FROM transcript_parts
+        WHERE session_id IN (SELECT session_id FROM sessions WHERE last_at >= :since) AND at >= :since
+    ))
     AND (session_id, ifnull(text, '')) NOT IN (
         SELECT session_id, last_assistant_message FROM events
         WHERE event = 'StopFailure' AND last_assistant_message IS NOT NULL

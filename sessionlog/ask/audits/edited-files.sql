@@ -16,12 +16,16 @@ WITH changed AS (
     UNION ALL
     SELECT session_id, at, tool_name, action, iif(json_valid(tool_input), json_extract(tool_input, '$.notebook_path'), NULL)
     FROM events
-    WHERE event = 'PostToolUse' AND tool_name = 'NotebookEdit' AND at >= :since
+    WHERE event = 'PostToolUse' AND action = 'edit' AND tool_name = 'NotebookEdit' AND at >= :since
     UNION ALL
     -- What no hook saw.
     SELECT session_id, at, tool_name, action, file_path
     FROM transcript_parts AS part
     WHERE kind = 'tool_result' AND outcome = 'ok' AND action IN ('edit', 'write') AND coalesce(at, '') >= :since
+        AND part.id >= iif(:since = '', 0, (
+            SELECT min(id) FROM transcript_parts
+            WHERE session_id IN (SELECT session_id FROM sessions WHERE last_at >= :since) AND at >= :since
+        ))
         AND NOT EXISTS (
             SELECT 1 FROM events
             WHERE events.tool_use_id = part.tool_use_id AND events.session_id = part.session_id

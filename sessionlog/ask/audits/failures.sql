@@ -24,6 +24,10 @@ WITH failed AS (
     LEFT JOIN transcript_parts AS asked
         ON asked.tool_use_id = part.tool_use_id AND asked.session_id = part.session_id AND asked.kind = 'tool_use'
     WHERE part.kind = 'tool_result' AND part.outcome = 'failed' AND coalesce(part.at, '') >= :since
+        AND part.id >= iif(:since = '', 0, (
+            SELECT min(id) FROM transcript_parts
+            WHERE session_id IN (SELECT session_id FROM sessions WHERE last_at >= :since) AND at >= :since
+        ))
         AND NOT EXISTS (
             SELECT 1 FROM events
             WHERE events.tool_use_id = part.tool_use_id AND events.session_id = part.session_id

@@ -9,11 +9,19 @@ WITH used AS (
     SELECT session_id, at, tool_name, outcome = 'failed' AS failed, duration_ms
     FROM events
     WHERE event IN ('PostToolUse', 'PostToolUseFailure') AND tool_name GLOB 'mcp__*' AND at >= :since
+        AND id >= iif(:since = '', 0, (
+            SELECT min(id) FROM events
+            WHERE session_id IN (SELECT session_id FROM sessions WHERE last_at >= :since) AND at >= :since
+        ))
     UNION ALL
     -- What no hook saw.
     SELECT session_id, at, tool_name, outcome = 'failed', NULL
     FROM transcript_parts AS part
     WHERE kind = 'tool_result' AND outcome IN ('ok', 'failed') AND tool_name GLOB 'mcp__*' AND coalesce(at, '') >= :since
+        AND part.id >= iif(:since = '', 0, (
+            SELECT min(id) FROM transcript_parts
+            WHERE session_id IN (SELECT session_id FROM sessions WHERE last_at >= :since) AND at >= :since
+        ))
         AND NOT EXISTS (
             SELECT 1 FROM events
             WHERE events.tool_use_id = part.tool_use_id AND events.session_id = part.session_id

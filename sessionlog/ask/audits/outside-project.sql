@@ -11,10 +11,15 @@ WITH
     paths AS MATERIALIZED (
         SELECT DISTINCT file_path
         FROM events
-        WHERE file_path GLOB '/*' AND (
-            substr(file_path, 1, (SELECT length(project) + 1 FROM archive)) <> (SELECT project || '/' FROM archive)
-            OR instr(file_path, '/../')
-        )
+        WHERE file_path GLOB '/*'
+            AND id >= iif(:since = '', 0, (
+                SELECT min(id) FROM events
+                WHERE session_id IN (SELECT session_id FROM sessions WHERE last_at >= :since) AND at >= :since
+            ))
+            AND (
+                substr(file_path, 1, (SELECT length(project) + 1 FROM archive)) <> (SELECT project || '/' FROM archive)
+                OR instr(file_path, '/../')
+            )
     ),
     touched AS (
         SELECT session_id, at, tool_name, action, events.file_path
@@ -26,10 +31,18 @@ WITH
                 coalesce(json_extract(tool_input, '$.notebook_path'), json_extract(tool_input, '$.path')), NULL)
         FROM events
         WHERE event = 'PostToolUse' AND (action = 'read' OR tool_name = 'NotebookEdit')
+            AND id >= iif(:since = '', 0, (
+                SELECT min(id) FROM events
+                WHERE session_id IN (SELECT session_id FROM sessions WHERE last_at >= :since) AND at >= :since
+            ))
         UNION ALL
         SELECT session_id, at, tool_name, action, file_path
         FROM transcript_parts AS part
         WHERE kind = 'tool_result' AND outcome = 'ok' AND file_path GLOB '/*'
+            AND part.id >= iif(:since = '', 0, (
+                SELECT min(id) FROM transcript_parts
+                WHERE session_id IN (SELECT session_id FROM sessions WHERE last_at >= :since) AND at >= :since
+            ))
             AND NOT EXISTS (
                 SELECT 1 FROM events
                 WHERE events.tool_use_id = part.tool_use_id AND events.session_id = part.session_id

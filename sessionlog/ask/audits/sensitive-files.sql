@@ -36,7 +36,14 @@ WITH
             ]
         }') AS kind, json_each(kind.value) AS pattern
     ),
-    paths AS MATERIALIZED (SELECT DISTINCT file_path FROM events WHERE file_path IS NOT NULL),
+    paths AS MATERIALIZED (
+        SELECT DISTINCT file_path FROM events
+        WHERE file_path IS NOT NULL
+            AND id >= iif(:since = '', 0, (
+                SELECT min(id) FROM events
+                WHERE session_id IN (SELECT session_id FROM sessions WHERE last_at >= :since) AND at >= :since
+            ))
+    ),
     sensitive AS MATERIALIZED (SELECT file_path FROM paths WHERE EXISTS (SELECT 1 FROM rules WHERE file_path GLOB pattern)),
     touched AS (
         SELECT session_id, at, tool_name, action, agent_id, events.file_path
@@ -46,6 +53,10 @@ WITH
         SELECT session_id, at, tool_name, action, agent_id, file_path
         FROM transcript_parts AS part
         WHERE kind = 'tool_result' AND outcome = 'ok' AND file_path IS NOT NULL AND coalesce(at, '') >= :since
+            AND part.id >= iif(:since = '', 0, (
+                SELECT min(id) FROM transcript_parts
+                WHERE session_id IN (SELECT session_id FROM sessions WHERE last_at >= :since) AND at >= :since
+            ))
             AND NOT EXISTS (
                 SELECT 1 FROM events
                 WHERE events.tool_use_id = part.tool_use_id AND events.session_id = part.session_id

@@ -16,6 +16,7 @@ from sessionlog.archive.place import Place
 from sessionlog.archive.time_limit import limited
 from sessionlog.ask.search import index
 from sessionlog.ask.search import query as words
+from sessionlog.transcripts.packed import load_orjson
 from sessionlog.transcripts.stored_lines import Lines
 
 Row = dict[str, Any]
@@ -118,6 +119,7 @@ def matcher(
     archive: sqlite3.Connection, pattern: re.Pattern[str], filters: Filters
 ) -> Callable[[Place, Row, bool, Lines], Hit | None]:
     """What tells whether a row is a hit of a pattern; of the rows of one call, the first that is."""
+    load_orjson()
     is_wanted = outside_index(archive, filters)
     required = tags(filters)
     calls: set[tuple[str, str]] = set()

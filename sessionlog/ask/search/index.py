@@ -18,7 +18,7 @@ from sessionlog.archive import readonly, sidecar
 from sessionlog.archive.place import Place
 from sessionlog.ask.search.query import FIELDS, segment, tag
 from sessionlog.times import moment
-from sessionlog.transcripts.chunks import parse
+from sessionlog.transcripts.packed import load_orjson, parse
 from sessionlog.transcripts.stored_lines import Lines
 
 BATCH = 1000
@@ -60,6 +60,8 @@ def catch_up(place: Place, archive: sqlite3.Connection, progress: Progress | Non
     with closing(_open(place, archive)) as index:
         newest = _newest(archive)  # what comes in meanwhile is for the next search: a busy archive has no end
         total = left = _waiting(index, newest)
+        if total:
+            load_orjson()
         if total and progress:
             progress(0, total)
         batches = _in_turn(archive, index) if total < WORTH_A_POOL else _with_workers(archive, index)

@@ -31,6 +31,7 @@ WHERE
       at IS NULL AND CAST($1 AS TEXT) = ''
     )
   )
+  AND TRUE
   AND NOT (session_id, COALESCE(text, '')) IN (
     SELECT
       session_id,

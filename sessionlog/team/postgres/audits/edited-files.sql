@@ -27,7 +27,10 @@ WITH changed AS (
     END
   FROM events
   WHERE
-    event = 'PostToolUse' AND tool_name = 'NotebookEdit' AND at >= CAST($1 AS TEXT)
+    event = 'PostToolUse'
+    AND action = 'edit'
+    AND tool_name = 'NotebookEdit'
+    AND at >= CAST($1 AS TEXT)
   UNION ALL
   SELECT
     session_id,
@@ -45,6 +48,7 @@ WITH changed AS (
         at IS NULL AND CAST($1 AS TEXT) = ''
       )
     )
+    AND TRUE
     AND NOT EXISTS(
       SELECT
         1

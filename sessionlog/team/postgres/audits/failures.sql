@@ -30,6 +30,7 @@ WITH failed AS (
         part.at IS NULL AND CAST($1 AS TEXT) = ''
       )
     )
+    AND TRUE
     AND NOT EXISTS(
       SELECT
         1

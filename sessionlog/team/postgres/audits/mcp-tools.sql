@@ -12,6 +12,7 @@ WITH used AS (
     event IN ('PostToolUse', 'PostToolUseFailure')
     AND glob('mcp__*', tool_name)
     AND at >= CAST($1 AS TEXT)
+    AND TRUE
   UNION ALL
   SELECT
     session_id,
@@ -29,6 +30,7 @@ WITH used AS (
         at IS NULL AND CAST($1 AS TEXT) = ''
       )
     )
+    AND TRUE
     AND NOT EXISTS(
       SELECT
         1

@@ -8,6 +8,7 @@ WITH paths AS MATERIALIZED (
     ON archive.session_id = events.session_id
   WHERE
     glob('/*', file_path)
+    AND TRUE
     AND (
       piece(file_path, 1, (
         LENGTH(archive.project) + 1
@@ -43,9 +44,11 @@ WITH paths AS MATERIALIZED (
     END
   FROM events
   WHERE
-    event = 'PostToolUse' AND (
+    event = 'PostToolUse'
+    AND (
       action = 'read' OR tool_name = 'NotebookEdit'
     )
+    AND TRUE
   UNION ALL
   SELECT
     session_id,
@@ -58,6 +61,7 @@ WITH paths AS MATERIALIZED (
     kind = 'tool_result'
     AND outcome = 'ok'
     AND glob('/*', file_path)
+    AND TRUE
     AND NOT EXISTS(
       SELECT
         1

@@ -38,7 +38,7 @@ WITH rules AS MATERIALIZED (
     file_path
   FROM events
   WHERE
-    NOT file_path IS NULL
+    NOT file_path IS NULL AND TRUE
 ), sensitive AS MATERIALIZED (
   SELECT
     file_path
@@ -82,6 +82,7 @@ WITH rules AS MATERIALIZED (
         at IS NULL AND CAST($1 AS TEXT) = ''
       )
     )
+    AND TRUE
     AND NOT EXISTS(
       SELECT
         1

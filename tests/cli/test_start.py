@@ -1,0 +1,81 @@
+"""What the everyday commands import: each module makes every call slower."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+
+import pytest
+
+from sessionlog.archive.place import Place
+from tests.conftest import Hook
+from tests.record.test_hook import prompt, tool
+
+# Prints what was imported beyond click, after a command.
+RUN = """
+import sys
+from sessionlog.cli import light_inspect
+light_inspect.install()
+import click, click.shell_completion
+before = set(sys.modules)
+from sessionlog.cli.start import main
+try:
+    main()
+finally:
+    print([sorted(set(sys.modules) - before), type(sys.modules["inspect"]).__name__], file=sys.stderr)
+"""
+
+COMMON = """
+sessionlog.__version__ sessionlog.archive sessionlog.archive.agent_event sessionlog.archive.append sessionlog.archive.event
+sessionlog.archive.files sessionlog.archive.locks sessionlog.archive.one_client sessionlog.archive.place
+sessionlog.archive.pulled sessionlog.archive.read sessionlog.archive.readonly sessionlog.archive.spool
+sessionlog.archive.transcript_counts sessionlog.archive.unreported sessionlog.archive.whose sessionlog.cli.common
+sessionlog.cli.completion sessionlog.cli.main sessionlog.cli.start sessionlog.cli.table sessionlog.cli.terminal
+sessionlog.config sessionlog.errors sessionlog.fastlib sessionlog.system sessionlog.system.files sessionlog.text
+sessionlog.text.plain sessionlog.times
+_blake2 _heapq gc _json _locale _sqlite3 heapq locale sqlite3 sqlite3.dbapi2
+"""
+READING = """
+sessionlog.agents sessionlog.agents.claude_code sessionlog.agents.claude_code.tools sessionlog.agents.registry
+sessionlog.agents.translate sessionlog.archive.lookup sessionlog.archive.notes sessionlog.archive.rebuild
+sessionlog.archive.translation sessionlog.system.atomic sessionlog.transcripts sessionlog.transcripts.packed
+sessionlog.transcripts.stored_lines zlib
+"""
+MAY_IMPORT = {
+    "sessions": """
+sessionlog.archive.sidecar sessionlog.ask sessionlog.ask.rollup sessionlog.ask.rollup.build sessionlog.ask.rollup.open
+sessionlog.ask.rollup.sessions sessionlog.ask.rollup.stats sessionlog.cli.sessions sessionlog.session
+sessionlog.session.live json json.decoder json.encoder json.scanner
+""",
+    "search echo": f"""{READING}
+sessionlog.agents.claude_code.transcript_lines sessionlog.archive.sidecar sessionlog.archive.time_limit sessionlog.ask
+sessionlog.ask.search sessionlog.ask.search.find sessionlog.ask.search.index sessionlog.ask.search.labels
+sessionlog.ask.search.query sessionlog.cli.dialogue sessionlog.cli.search fcntl fnmatch
+""",
+    "show last": f"""{READING}
+sessionlog.agents.claude_code.tags sessionlog.cli.session_view sessionlog.cli.show sessionlog.session
+sessionlog.session.call sessionlog.session.header sessionlog.session.live sessionlog.session.load
+sessionlog.session.merge sessionlog.session.outline _bisect bisect
+""",
+}
+
+
+@pytest.mark.parametrize("command", MAY_IMPORT)
+def test_a_short_command_imports_little(command: str, hook: Hook, place: Place) -> None:
+    hook(prompt("买一个 cart"))
+    hook(tool(1, tool_response={"stdout": "1", "stderr": "", "interrupted": False}))
+    words = command.split()
+    subprocess.run([sys.executable, "-m", "sessionlog", *words], capture_output=True, check=True)  # builds indexes
+    done = subprocess.run([sys.executable, "-c", RUN, *words], capture_output=True, text=True, check=True)
+    imported, inspect = ast.literal_eval(done.stderr.splitlines()[-1])
+    allowed = {*COMMON.split(), *MAY_IMPORT[command].split()}
+    assert set(imported) <= allowed, sorted(set(imported) - allowed)
+    assert inspect == "_Inspect"  # still the stand-in
+
+
+def test_help_has_the_real_inspect() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "sessionlog", "pick", "--help"], capture_output=True, text=True, check=True
+    )
+    assert "  Choose a session from a full-screen list" in done.stdout and "--help" in done.stdout
