@@ -181,9 +181,10 @@ def main() -> None:
     failed = 0
     context = multiprocessing.get_context("spawn")
     with browsing(found.env, folder) as server:
-        report.progress("the search index is made by the first search")
-        server.get("/-/search?q=handler", 3600)
-        time.sleep(5)  # what a first search leaves to do in the background is not part of a page
+        report.progress("the search index and the counts are made by the first search and the first look at home")
+        for path in ("/-/search?q=handler", "/"):
+            server.get(path, 3600)
+        time.sleep(5)  # what they leave to do in the background is not part of a page
         quiet = []
         for page in asked:
             quiet.append(load(server, page, options.loads, options.patience))

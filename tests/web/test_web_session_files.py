@@ -191,7 +191,7 @@ def test_each_hunk_says_in_which_commit_it_landed(address: str, place: Place, vi
     expect(page.locator("details.file").nth(1).locator(".landed")).to_have_text("in no commit")
     first.locator("a.landed").click()
     expect(page.locator("h1")).to_have_text("one of them")
-    expect(page.locator(".shares")).to_have_text("2 lines: 2 by agents, 0 by people, 0 unknown.")
+    expect(page.locator(".shares")).to_have_text("2 lines · 2 by agents")
 
     file.write_text(FILE.replace("line 3\n", "line three\n"))
     page.goto(f"{address}{path_of(place)[1:]}/files")
