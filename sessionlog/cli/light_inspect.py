@@ -1,8 +1,8 @@
 """A stand-in for the module `inspect` until something needs it.
 
 click imports `inspect` for pages of help and to clean the help of each option. It takes nearly as long to import as a
-bare interpreter takes to start, which each command would pay. A caller that asks for anything but `cleandoc` of one line gets
-the real one.
+bare interpreter takes to start, which each command would pay. For anything but `cleandoc` of one line, the real module
+takes over.
 """
 
 from __future__ import annotations
