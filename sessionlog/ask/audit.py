@@ -35,7 +35,7 @@ FOLDER = Path(__file__).parent / "audits"
 GROUPS = ("Risks", "Permissions", "Trouble", "Work")
 
 # A count that takes longer (s) is not worth waiting for in a list.
-PATIENCE = 0.15
+PATIENCE = 0.3
 FEW = 100
 
 

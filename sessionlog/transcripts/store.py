@@ -188,7 +188,9 @@ class Writer:
                 self.new_messages = self._add_parts(self._with_times(digest.messages))
             else:
                 self.new_messages = self._add_parts(self._with_ids(digest.messages), 1)
-            connection.executemany(ADD_USAGE, digest.usage)
+            if digest.usage:
+                connection.execute(prices.NOTE_TABLE)
+                connection.executemany(ADD_USAGE, digest.usage)
             for session_id, facts in digest.facts.items():
                 self._write_facts(session_id, facts)
             if self.source.kind in transcript_files.LINE_KINDS and digest.data != PRUNED:

@@ -88,20 +88,18 @@ def of_answer(
 
 def register(connection: "sqlite3.Connection", home: str) -> None:
     """Let COST be computed on this connection. A table that cannot be read keeps nothing from being archived."""
+    stamp = None
     try:
         table = load(home)
+        stamp = _stamp(table)
     except SessionlogError:
         table = {"models": {}}
-    else:  # all answers of an archive that has none yet will be computed by this table
-        connection.execute(
-            "UPDATE archive SET prices = ? WHERE prices IS NULL AND NOT EXISTS (SELECT 1 FROM model_answers)",
-            (_stamp(table),),
-        )
 
     def cost(model: str, at: str | None, speed: str | None, region: str | None, *tokens: int) -> float | None:
         return of_answer(table, model, at, tokens, speed, region)
 
     connection.create_function("cost_of_answer", 9, cost)
+    connection.create_function("price_table", 0, lambda: stamp)
 
 
 def apply(connection: "sqlite3.Connection", home: str) -> None:
@@ -132,6 +130,10 @@ PRICED = (
     "cache_write_1h_tokens",
 )
 COST = f"cost_of_answer({', '.join(PRICED)})"
+# Before the first answers of an archive: all of its costs are of the table that is registered.
+NOTE_TABLE = (
+    "UPDATE archive SET prices = price_table() WHERE prices IS NULL AND NOT EXISTS (SELECT 1 FROM model_answers)"
+)
 
 
 def _listed(prices: "Any") -> "list[Any]":
