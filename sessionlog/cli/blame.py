@@ -16,6 +16,7 @@ from sessionlog.ask.provenance.blame import NOT_RECORDED, Blame, Line
 from sessionlog.ask.provenance.describe import Describer
 from sessionlog.cli import table, terminal
 from sessionlog.cli.common import file_place, json_option, print_json_lists, project_option
+from sessionlog.cli.completion import offer, revisions
 from sessionlog.cli.main import example
 from sessionlog.cli.terminal import page
 from sessionlog.errors import SessionlogError
@@ -37,7 +38,12 @@ CODE, SHORTEST = 44, 12
 @click.command()
 @click.argument("file", type=click.Path())
 @click.option("-L", "ranges", metavar="FROM,TO", multiple=True, help="Only these lines: 10,20 or 10,+5 or 10.")
-@click.option("--rev", metavar="REV", help="The file as it is in this commit, instead of the working copy.")
+@click.option(
+    "--rev",
+    metavar="REV",
+    shell_complete=offer(revisions),
+    help="The file as it is in this commit, instead of the working copy.",
+)
 @click.option("--porcelain", is_flag=True, help="Print what `git blame --line-porcelain` prints, and the session.")
 @project_option
 @json_option

@@ -13,6 +13,7 @@ from sessionlog.ask.provenance.blame import NOT_RECORDED
 from sessionlog.ask.provenance.describe import Describer
 from sessionlog.ask.provenance.story import Chapter, Story
 from sessionlog.cli.common import file_place, json_option, print_json, project_option
+from sessionlog.cli.completion import offer, revisions
 from sessionlog.cli.main import example
 from sessionlog.cli.terminal import page
 from sessionlog.errors import SessionlogError
@@ -26,7 +27,12 @@ from sessionlog.text import plain
 )
 @click.command()
 @click.argument("place", metavar="FILE:LINE")
-@click.option("--rev", metavar="REV", help="The file as it is in this commit, instead of the working copy.")
+@click.option(
+    "--rev",
+    metavar="REV",
+    shell_complete=offer(revisions),
+    help="The file as it is in this commit, instead of the working copy.",
+)
 @project_option
 @json_option
 def command(place: str, rev: str | None, project: str | None, as_json: bool) -> None:

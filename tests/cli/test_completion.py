@@ -117,9 +117,9 @@ def test_a_real_shell_completes(shell: str, recorded: None, home: Path) -> None:
 
 
 # Words of the person's own, and what only another machine knows: a Tab key does not ask it.
-FREE = """backup target; blame -L; blame --rev; browse --host; install --supervisor; install --client-version; note text
+FREE = """backup target; blame -L; browse --host; install --supervisor; install --client-version; note text
 redact --pattern; redact --value; search query; search --file; sessions --file; sessions --cost; sessions --text; sql query
-sql -p; supervise --reviewer; supervise --session-id; why place; why --rev; team add developer; team add --team
+sql -p; supervise --reviewer; supervise --session-id; why place; team add developer; team add --team
 team audit --developer; team audit --team; team hold developer; team pull --developer; team pull --team; team pull --session
 team reader role; team reader --team; team remove developer; team resume session; team search question
 team search --developer; team search --team; team search --session; team search --tool; team search --file

@@ -53,11 +53,12 @@ def align(old: Sequence[str], new: Sequence[str], keys: Keys) -> list[int]:
     start, end = _same_ends(olds, news)
     i2, j2 = len(olds) - end, len(news) - end
     found = [*range(start), *([NEW] * (j2 - start)), *range(i2, len(olds))]
-    if i2 - start == j2 - start == 1 and not (_repeats(olds, start) or _repeats(news, start)):
+    if not set(olds[start:i2]).isdisjoint(news[start:j2]) or _can_slide(olds, start, i2) or _can_slide(news, start, j2):
+        for i, j, length in _equal(olds, news, start, i2, start, j2):
+            found[j : j + length] = range(i, i + length)
+        _slide(old, new, olds, news, found)
+    elif i2 - start == j2 - start == 1:
         return found  # one line in the place of another, as most edits are
-    for i, j, length in _equal(olds, news, start, i2, start, j2):
-        found[j : j + length] = range(i, i + length)
-    _slide(old, new, olds, news, found)
     for i1, i2, j1, j2 in _differing(found, len(old)):
         _reflowed(olds, news, i1, i2, j1, j2, found)
     used = set(found)
@@ -80,9 +81,9 @@ def _same_ends(olds: list[Tokens], news: list[Tokens]) -> tuple[int, int]:
     return start, end
 
 
-def _repeats(keys: list[Tokens], at: int) -> bool:
-    """Whether a line is the same as the one before or after it."""
-    return keys[at] in keys[max(at - 1, 0) : at] or keys[at] in keys[at + 1 : at + 2]
+def _can_slide(keys: list[Tokens], first: int, end: int) -> bool:
+    """Whether other lines may be meant as well: those before them end the same way, or those after them begin so."""
+    return first < end and (keys[end - 1] in keys[max(first - 1, 0) : first] or keys[first] in keys[end : end + 1])
 
 
 def moved(olds: Sequence[Tokens], free: list[bool], news: Sequence[Tokens], found: list[int]) -> None:

@@ -29,6 +29,7 @@ class Describer:
         self._connection = connection
         self._sessions: dict[str, Row] = {}
         self._prompts: dict[str, list[Prompt]] = {}
+        self._transcripts: dict[str, bool] = {}
         self._edits: dict[str, Described] = {}
 
     def __call__(self, edit: Edit) -> Described:
@@ -54,13 +55,19 @@ class Describer:
         return self._prompts[session_id]
 
     def _model(self, edit: Edit) -> str | None:
-        if edit.tool_use_id is None:
+        if edit.tool_use_id is None or not self._has_transcript(edit.session_id):
             return None
         row = self._connection.execute(
             "SELECT model FROM transcript_parts WHERE tool_use_id = ? AND +session_id = ? AND model IS NOT NULL",
             (edit.tool_use_id, edit.session_id),
         ).fetchone()
         return row["model"] if row else None
+
+    def _has_transcript(self, session_id: str) -> bool:
+        if session_id not in self._transcripts:
+            query = "SELECT 1 FROM transcript_parts WHERE session_id = ? LIMIT 1"
+            self._transcripts[session_id] = self._connection.execute(query, (session_id,)).fetchone() is not None
+        return self._transcripts[session_id]
 
 
 def as_json(line: Line, describe: Describer) -> Row:
