@@ -67,7 +67,7 @@ def run(path: str, summary: Summary, dry_run: bool = False) -> None:
         return targets[project]
 
     def is_known(line: bytes) -> bool:
-        about = _told(line)
+        about = _beginning(line)
         if about is None or not target(about.project).has(about, line):
             return False
         summary.sessions.add(about.session_id)
@@ -170,7 +170,7 @@ def _in_order(
         yield numbers, result()
 
 
-class _Told(NamedTuple):
+class _Beginning(NamedTuple):
     """What the beginning of a line says, if it is spelled as an export spells it."""
 
     project: str
@@ -181,7 +181,7 @@ class _Told(NamedTuple):
 _BEGINNING = b'{"sessionlog":{"version":%d,"project":"' % jsonl.VERSION
 
 
-def _told(line: bytes) -> _Told | None:
+def _beginning(line: bytes) -> _Beginning | None:
     if not line.startswith(_BEGINNING):
         return None
     project, _, rest = line[len(_BEGINNING) : len(_BEGINNING) + 5000].partition(b'","at":"')
@@ -190,7 +190,7 @@ def _told(line: bytes) -> _Told | None:
     if b"\\" in project or b'"' in project or not session_id or b"\\" in session_id:
         return None
     try:
-        return _Told(project.decode(), at.decode(), session_id.decode())
+        return _Beginning(project.decode(), at.decode(), session_id.decode())
     except UnicodeDecodeError:
         return None
 
@@ -228,18 +228,18 @@ class _Target:
         except (sqlite3.Error, OSError) as error:
             raise SessionlogError(f"{place.db} cannot be written: {error}") from error
 
-    def has(self, told: _Told, line: bytes) -> bool:
+    def has(self, beginning: _Beginning, line: bytes) -> bool:
         """Whether the archive would write this line itself, for an event from before the import."""
-        if told.session_id not in self._lines:
-            self._lines[told.session_id] = self._lines_of(told)
-        known = self._lines[told.session_id]
+        if beginning.session_id not in self._lines:
+            self._lines[beginning.session_id] = self._lines_of(beginning)
+        known = self._lines[beginning.session_id]
         return known is not None and _fingerprint(line.removesuffix(b"\n")) in known
 
-    def _lines_of(self, told: _Told) -> frozenset[int] | None:
+    def _lines_of(self, beginning: _Beginning) -> frozenset[int] | None:
         """Those of a session. In a file they are in the order of time, so those before its first one do not matter."""
-        if not self._has_session(told.session_id) or self._connection is None:
+        if not self._has_session(beginning.session_id) or self._connection is None:
             return None
-        blocks = jsonl.lines(self._connection, self._project, [told.session_id], told.at)
+        blocks = jsonl.lines(self._connection, self._project, [beginning.session_id], beginning.at)
         return frozenset(_fingerprint(line) for block in blocks for line in block.splitlines())
 
     def _has_session(self, session_id: str) -> bool:
