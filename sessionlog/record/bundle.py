@@ -1,7 +1,8 @@
 """The modules of the hook in one file: the handlers in hooks/ run it instead of importing them one by one.
 
-To find and load them takes a tenth of a hook. The bundle is made by `sessionlog install` and by the background import.
-It is used while the Python and the sources are those it was made from. Otherwise hooks/imports.py imports the modules.
+To find and load them takes a tenth of a hook. What another agent needs besides is in a file of its own, so that a hook
+reads no more than it runs. The bundles are made by `sessionlog install` and by the background import. They are used
+while the Python and the sources are those they were made from. Otherwise hooks/imports.py imports the modules.
 """
 
 import contextlib
@@ -34,45 +35,52 @@ def hooks_folder() -> Path | None:
 
 
 def bring_up_to_date() -> None:
-    """Make the bundle, unless it is there and made from these sources by this Python."""
+    """Make the bundles, unless they are there and made from these sources by this Python."""
     hooks = hooks_folder()
     if hooks is None:
         return
-    path = hooks / "__pycache__" / f"hook.{sys.implementation.cache_tag}.bundle"
+    folder = hooks / "__pycache__"
     with contextlib.suppress(OSError):  # a folder that we may not write to: the modules are imported
-        if _fits(path):
+        if _fit(folder):
             return
-        path.parent.mkdir(exist_ok=True)
-        draft, name = tempfile.mkstemp(dir=path.parent)
-        with open(draft, "wb") as file:
-            file.write(marshal.dumps(_bundle()))
-        os.chmod(name, 0o644)  # like the other files there: somebody else may run the handlers
-        os.replace(name, path)
+        folder.mkdir(exist_ok=True)
+        # The hook's own last: it says for which Python all of them are.
+        for agent in _agents():
+            needed = [*_packages("agents", f"agents.{agent}"), *_modules(*AGENT_MODULES, f"agents.{agent}.hook_table")]
+            _replace(folder / _name(agent), needed)
+        start = _code(PACKAGE / "record" / "bundle_start.py")
+        _replace(folder / _name("hook"), (start, (MAGIC_NUMBER, _hook_modules())))
 
 
-def _fits(path: Path) -> bool:
+def _agents() -> list[str]:
+    return [table.parent.name for table in sorted(PACKAGE.glob("agents/*/hook_table.py"))]
+
+
+def _name(part: str) -> str:
+    return f"{part}.{sys.implementation.cache_tag}.bundle"
+
+
+def _fit(folder: Path) -> bool:
     try:
-        _, made = marshal.loads(path.read_bytes())
-        parts = [*made["modules"], *(part for data in made["agents"].values() for part in marshal.loads(data))]
-        return made["magic"] == MAGIC_NUMBER and all(part[2:4] == _state(part[1]) for part in parts if part[4])
+        # The number of the bytecode may change between pre-releases of one version.
+        _, (magic, parts) = marshal.loads((folder / _name("hook")).read_bytes())
+        for agent in _agents():
+            parts += marshal.loads((folder / _name(agent)).read_bytes())
+        return magic == MAGIC_NUMBER and all(part[2:4] == _state(part[1]) for part in parts if part[4])
     except (OSError, ValueError, EOFError, TypeError, LookupError):
         return False
 
 
-def _bundle() -> tuple[CodeType, dict[str, object]]:
-    """The code that starts the hook, and what it works on."""
-    agents = [table.parent.name for table in sorted(PACKAGE.glob("agents/*/hook_table.py"))]
-    return _code(PACKAGE / "record" / "bundle_start.py"), {
-        "magic": MAGIC_NUMBER,  # of the bytecode; it may change between pre-releases of one version
-        "modules": [*_packages("", "archive", "redact", "record"), *_modules(*MODULES)],
-        "agents": {
-            # As bytes: an event of one agent does not load the others.
-            agent: marshal.dumps(
-                [*_packages("agents", f"agents.{agent}"), *_modules(*AGENT_MODULES, f"agents.{agent}.hook_table")]
-            )
-            for agent in agents
-        },
-    }
+def _replace(path: Path, content: object) -> None:
+    draft, name = tempfile.mkstemp(dir=path.parent)
+    with open(draft, "wb") as file:
+        file.write(marshal.dumps(content))
+    os.chmod(name, 0o644)  # like the other files there: somebody else may run the handlers
+    os.replace(name, path)
+
+
+def _hook_modules() -> list[Part]:
+    return [*_packages("", "archive", "redact", "record"), *_modules(*MODULES)]
 
 
 def _packages(*names: str) -> list[Part]:

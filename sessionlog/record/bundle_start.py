@@ -1,6 +1,7 @@
 """The first code of a bundle: makes its modules and starts the hook.
 
-A handler in hooks/ runs it among its own names: `bundle` (see bundle.py), `arguments` of the hook, `here`, `loads`.
+A handler in hooks/ runs it among its own names: `bundle` (see bundle.py), `arguments` of the hook, `here`,
+`implementation` and `loads`.
 """
 
 import gc
@@ -9,10 +10,11 @@ import sys
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from marshal import loads
+    from sys import implementation
     from typing import Any
 
     here: str
-    bundle: dict[str, Any]
+    bundle: tuple[bytes, list[tuple[str, str, int, int, Any]]]
     arguments: tuple[Any, ...]
 
 try:
@@ -21,16 +23,17 @@ except ImportError:  # Windows
     from os import stat
 
 client = arguments[2] if len(arguments) > 2 else ""
-modules = bundle["modules"]
+magic, modules = bundle
 try:
-    fits = bundle["magic"] == sys.modules["_frozen_importlib_external"].MAGIC_NUMBER
+    fits = magic == sys.modules["_frozen_importlib_external"].MAGIC_NUMBER
     if client:
-        modules += loads(bundle["agents"][client.replace("-", "_")])
+        name = client.replace("-", "_")
+        modules += loads(open(f"{here}__pycache__/{name}.{implementation.cache_tag}.bundle", "rb").read())
     for _, path, changed, size, code in modules:
         if code:
             source = stat(path)
             fits = fits and source.st_mtime_ns == changed and source.st_size == size
-except (KeyError, OSError):
+except Exception:  # no such agent, or not a bundle
     fits = False
 if not fits:
     exec(open(f"{here}imports.py", "rb").read())  # does not return

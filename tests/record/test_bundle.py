@@ -74,6 +74,17 @@ def test_an_event_of_another_agent_imports_no_module(copy: Path, project: Path, 
     ]
 
 
+@pytest.mark.parametrize("wrong", ["missing", "no bundle", "something else"])
+def test_without_the_bundle_of_an_agent_its_event_is_recorded(
+    copy: Path, project: Path, place: projects.Place, wrong: str
+) -> None:
+    WRONG[wrong](copy / "hooks" / "__pycache__" / NAME.replace("hook", "codex"))
+    imported = send(copy, tool(1, cwd=str(project)), "codex", "PostToolUse", handler="agent_event.py")
+    assert "agents.codex.hook_table" in ours(imported) and len(rows(place)) == 1
+    make(copy)
+    assert not ours(send(copy, tool(2, cwd=str(project)), "codex", "PostToolUse", handler="agent_event.py"))
+
+
 def test_both_ways_store_the_same(copy: Path, place: projects.Place) -> None:
     payloads = [json.loads(path.read_bytes()) for path in PAYLOAD_FILES[::7]]
     assert len(payloads) > 5
@@ -91,8 +102,8 @@ def test_both_ways_store_the_same(copy: Path, place: projects.Place) -> None:
 
 
 def _of_another_python(path: Path) -> None:
-    code, made = marshal.loads(path.read_bytes())
-    path.write_bytes(marshal.dumps((code, {**made, "magic": b"4.0"})))
+    code, (_, modules) = marshal.loads(path.read_bytes())
+    path.write_bytes(marshal.dumps((code, (b"4.0", modules))))
 
 
 def _changed_source(path: Path) -> None:
@@ -135,7 +146,7 @@ def test_it_is_made_once(copy: Path) -> None:
     assert make(copy).stat().st_ino == before
     os.utime(copy / "sessionlog" / "fastlib.py", (1, 1))
     assert make(copy).stat().st_ino != before
-    assert [child.name for child in path.parent.iterdir()] == [NAME], "no drafts are left behind"
+    assert all(child.suffix == ".bundle" for child in path.parent.iterdir()), "no drafts are left behind"
 
 
 def test_install_makes_it(copy: Path, home: Path) -> None:
