@@ -124,12 +124,12 @@ def share(servers: Servers, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     project.mkdir()
     with serving(servers, folder) as start:
 
-        def fill(events: Callable[[Place], Iterable[dict[str, Any]]]) -> Site:
+        def fill(events: Callable[[Place], Iterable[dict[str, Any]]], *arguments: str) -> Site:
             with pytest.MonkeyPatch.context() as patch:
                 empty_home(patch, folder)
                 place = projects.place(os.path.realpath(project))
                 store(place, *events(place))
-                return Site(start(), place)
+                return Site(start(*arguments), place)
 
         yield fill
 
@@ -164,6 +164,7 @@ class Tabs:
                 viewport={"width": 390, "height": 844} if phone else {"width": 1280, "height": 800},
                 is_mobile=phone,
                 has_touch=phone,
+                reduced_motion="reduce",  # a badge that breathes is drawn 60 times a second
                 permissions=["clipboard-read", "clipboard-write"],
             )
         return self.contexts[phone]
