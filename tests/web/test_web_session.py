@@ -215,10 +215,10 @@ def test_filters_are_in_the_address(site: Site, visit: Open) -> None:
 
 def until(page: Page, condition: str) -> None:
     """Wait for it from outside: the policy of the page lets no text be run as a script."""
-    for _ in range(150):
+    for _ in range(1200):
         if page.evaluate(condition):
             return
-        page.wait_for_timeout(100)
+        page.wait_for_timeout(50)
     raise AssertionError(condition)
 
 
