@@ -17,7 +17,7 @@ from sessionlog.archive.place import Place
 from sessionlog.web import ansi, highlight
 from tests.conftest import thorough
 from tests.helpers.archives import call, event, store
-from tests.helpers.recording import hostile_session
+from tests.helpers.recording import hostile_session, record
 from tests.web.browsing import Open, Serve, Share, Site, complaints, headers
 
 
@@ -353,7 +353,7 @@ def test_live_session_grows_while_the_hook_writes(
     expect(page.locator(".call.is-ok")).to_have_count(1)
     expect(page.locator(".call .badge")).to_have_count(0)
     notices = [{**base, "hook_event_name": "Notification", "message": f"notice {number}"} for number in range(30)]
-    store(place, *notices, start_ms=int(time.time() * 1000))
+    record(place, notices, int(time.time() * 1000), 0)
     # Whoever is at the bottom stays there.
     expect(page.locator("#timeline")).to_contain_text("notice 29")
     page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
