@@ -5,11 +5,12 @@ import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from playwright.sync_api import Browser, CDPSession, Page, sync_playwright
+from playwright.sync_api import CDPSession, Page, sync_playwright
 
-from bench import report
+from bench import report, standstill
 from bench.processes import tree_memory
 from bench.report import milliseconds
+from bench.standstill import Share
 
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 # Without a limit, a frame that is ready does not wait for the screen.
@@ -31,6 +32,7 @@ _WALK = """async ([key, steps, every]) => {
     channel.port1.onmessage = resolve;
     channel.port2.postMessage(0);
   }));
+  const at = [];
   const done = [];
   const seen = [];
   let most = 0;
@@ -38,6 +40,7 @@ _WALK = """async ([key, steps, every]) => {
   let before = null;
   for (let step = 0; step < steps && same < 3; step += 1) {
     const begun = performance.now();
+    at.push(Date.now());
     await window.sessionlogKeys[key]();
     document.body.getBoundingClientRect();
     done.push(performance.now() - begun);
@@ -51,17 +54,24 @@ _WALK = """async ([key, steps, every]) => {
     before = document.activeElement;
     await new Promise((resolve) => setTimeout(resolve, Math.max(0, every - (performance.now() - begun))));
   }
-  return { done, seen, most, ended: same >= 3 };
+  return { at, done, seen, most, ended: same >= 3 };
 }"""
 
 
 class Walk(NamedTuple):
-    """A walk through the session: how long (s) until each step was done and seen, the most nodes, whether it ended."""
+    """A walk through the session: when (s) each step began, how long (s) until it was done and seen, the most nodes,
+    and what the machine and the page did in each step that was too slow."""
 
+    at: list[float]
     done: list[float]
     seen: list[float]
     nodes: int
-    ended: bool
+    slow: dict[int, Share]
+
+    @property
+    def own(self) -> list[int]:
+        """The steps that were too slow, also without the time that the machine took."""
+        return [step for step, share in self.slow.items() if self.done[step] - share.lost > STEP]
 
 
 class Tab(NamedTuple):
@@ -91,12 +101,12 @@ def measure(address: str, steps: int) -> Tab | None:
         page.goto(address)
         page.wait_for_selector(".block")
         time.sleep(1)
-        before = _memory(browser)
+        before = tree_memory(_renderer(page))
         through = _walk(page, "j", steps, FAST)
         session = page.context.new_cdp_session(page)
         session.send("HeapProfiler.collectGarbage")
         script: Any = page.evaluate("performance.memory.usedJSHeapSize")
-        after = _memory(browser)
+        after = tree_memory(_renderer(page))
         walks = {
             "`j`, from the first to the last": through,
             "`k` held down, at the end": _walk(page, "k", SOME, HELD),
@@ -138,16 +148,29 @@ def as_text(tab: Tab | None, events: int) -> str:
 def _walk(page: Page, key: str, steps: int, pace: float) -> Walk:
     page.wait_for_selector(".block")
     time.sleep(1)
+    at: list[float] = []
     done: list[float] = []
     seen: list[float] = []
     nodes, ended = 0, False
-    while len(done) < steps and not ended:
-        found: Any = page.evaluate(_WALK, [key, min(CHUNK, steps - len(done)), 1000 / pace])
-        done += [took / 1000 for took in found["done"]]
-        seen += [took / 1000 for took in found["seen"]]
-        nodes, ended = max(nodes, found["most"]), found["ended"]
-        report.progress(f"{len(done):,} steps with {key}, the worst {milliseconds(max(done))}")
-    return Walk(done, seen, nodes, ended)
+    with standstill.watching(_renderer(page)) as control:
+        while len(done) < steps and not ended:
+            found: Any = page.evaluate(_WALK, [key, min(CHUNK, steps - len(done)), 1000 / pace])
+            at += [moment / 1000 for moment in found["at"]]
+            done += [took / 1000 for took in found["done"]]
+            seen += [took / 1000 for took in found["seen"]]
+            nodes, ended = max(nodes, found["most"]), found["ended"]
+            report.progress(f"{len(done):,} steps with {key}, the worst {milliseconds(max(done))}")
+    slow = {
+        step: control.share(begun, begun + took)
+        for step, (begun, took) in enumerate(zip(at, done, strict=True))
+        if took > STEP
+    }
+    for step, share in slow.items():
+        report.progress(
+            f"step {step:,}: {milliseconds(done[step])}; the machine stood still for {milliseconds(share.still)}, the "
+            f"page waited {milliseconds(share.waited)} for a core and ran {milliseconds(share.ran)}"
+        )
+    return Walk(at, done, seen, nodes, slow)
 
 
 def _tasks(page: Page, session: CDPSession) -> Iterator[float]:
@@ -169,7 +192,9 @@ def _tasks(page: Page, session: CDPSession) -> Iterator[float]:
             yield event["tdur"] / 1e6
 
 
-def _memory(browser: Browser) -> int:
-    """Of the process that has the page."""
-    processes = browser.new_browser_cdp_session().send("SystemInfo.getProcessInfo")["processInfo"]
-    return max((tree_memory(one["id"]) for one in processes if one["type"] == "renderer"), default=0)
+def _renderer(page: Page) -> int:
+    """The process that has the page, which is also the number of its main thread."""
+    assert page.context.browser
+    processes = page.context.browser.new_browser_cdp_session().send("SystemInfo.getProcessInfo")["processInfo"]
+    # There may be a spare one: the page has used the processor most.
+    return max((one for one in processes if one["type"] == "renderer"), key=lambda one: float(one["cpuTime"]))["id"]

@@ -1,6 +1,6 @@
 // The page of a session: more of it as one scrolls, what is new while one watches, and keys to go through it.
 import { ask, parsed, session, timeline, withFilters } from "./session/server.js";
-import { blocks, begin, fill, fillSoon, hold, isAtEnd, more, recount } from "./session/timeline.js";
+import { advance, arrival, begin, blocks, fill, fillSoon, hold, isAtEnd, recount } from "./session/timeline.js";
 import { turn, unfold } from "./session/folds.js";
 import { showDiffs, switchDiffs } from "./session/split.js";
 import { following, here, hereName, look } from "./session/place.js";
@@ -219,11 +219,10 @@ function beyond(selector, direction) {
 }
 
 async function step(direction) {
+  const rel = direction > 0 ? "next" : "prev";
   let next = beyond("[data-item]", direction);
-  for (let tries = 0; !next && tries < 3; tries += 1) {
-    await more();
-    next = beyond("[data-item]", direction);
-  }
+  // What waits as text comes at once. The server is waited for only if there is nothing else.
+  for (let tries = 0; !next && tries < 5 && (advance(rel) || (await arrival(rel))); tries += 1) next = beyond("[data-item]", direction);
   if (!next) return;
   hold(null);
   focus(next);

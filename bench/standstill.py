@@ -1,0 +1,96 @@
+"""A control for what is measured on a machine that others use too: when it stood still, and when a thread had no core.
+
+A process of its own sleeps again and again for a short time. How late it wakes is how long the whole machine, or every
+core of it, was away. Each time it also notes what the kernel says of one thread: how long it ran, and how long it was
+ready to run while others had the cores.
+"""
+
+import multiprocessing
+import os
+import time
+from bisect import bisect_left
+from collections.abc import Iterator
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
+from typing import NamedTuple
+
+EVERY = 0.003  # seconds between two looks
+LATE = 0.005  # seconds beyond them that any busy machine takes now and then
+
+
+class Look(NamedTuple):
+    """When (s), by how much too late (s), and how long (s) the thread had run and had waited for a core until then."""
+
+    at: float
+    late: float
+    ran: float
+    waited: float
+
+
+class Share(NamedTuple):
+    """Of a span of time, in seconds: the machine stood still, the thread waited for a core, the thread ran."""
+
+    still: float
+    waited: float
+    ran: float
+
+    @property
+    def lost(self) -> float:
+        """What the machine took. A standstill may count as waiting too, so the longer of both, not their sum."""
+        return max(self.still, self.waited)
+
+
+class Control:
+    """What was seen, once the block of `watching` has ended."""
+
+    def __init__(self) -> None:
+        self.looks: list[Look] = []
+
+    def share(self, begin: float, end: float) -> Share:
+        """What the machine and the thread did between two moments (s since 1970)."""
+        first = max(0, bisect_left(self.looks, begin, key=lambda look: look.at) - 1)
+        # The kernel adds a wait when it is over: the look after the end has it.
+        last = min(len(self.looks) - 1, bisect_left(self.looks, end, key=lambda look: look.at))
+        if last <= first:
+            return Share(0, 0, 0)
+        still = sum(
+            max(0.0, min(end, look.at) - max(begin, look.at - look.late))
+            for look in self.looks[first + 1 : last + 1]
+            if look.late > LATE
+        )
+        before, after = self.looks[first], self.looks[last]
+        return Share(still, after.waited - before.waited, after.ran - before.ran)
+
+
+@contextmanager
+def watching(thread: int) -> Iterator[Control]:
+    """Watch the machine and this thread until the block ends."""
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    watcher = context.Process(target=_watch, args=(thread, theirs))
+    watcher.start()
+    ours.recv()
+    control = Control()
+    try:
+        yield control
+    finally:
+        ours.send("enough")
+        control.looks = ours.recv()
+        watcher.join()
+
+
+def _watch(thread: int, pipe: Connection) -> None:
+    looks: list[Look] = []
+    status = os.open(f"/proc/{thread}/schedstat", os.O_RDONLY)
+    pipe.send("begun")
+    while not pipe.poll():
+        begun = time.time()
+        time.sleep(EVERY)
+        now = time.time()
+        try:
+            ran, waited, _ = os.pread(status, 100, 0).split()
+        except OSError:  # the thread has ended
+            break
+        looks.append(Look(now, max(0.0, now - begun - EVERY), int(ran) / 1e9, int(waited) / 1e9))
+    os.close(status)
+    pipe.send(looks)
