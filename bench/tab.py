@@ -147,9 +147,9 @@ def as_text(tab: Tab | None, events: int) -> str:
     lines.append(report.table([*head, "asked the server", "seen: p50", "p99", "most nodes"], rows))
     lines.append(
         "Beside the walk a process of its own sleeps for 3 ms at a time and notes when it wakes more than 5 ms late: "
-        "then the machine stood still, or others had every core. It also reads from the kernel how long the page's main "
-        "thread was ready to run without a core. A step above the limit is *by the machine* if it is within the limit "
-        "without the longer of these two times."
+        "then the machine stood still, or others had every core. It also reads from the kernel how long the page's "
+        "main thread was ready to run without a core. A step above the limit is *by the machine* if it is within the "
+        "limit without the longer of these two times."
     )
     slowest = [
         f"{milliseconds(walk.done[step])} ({milliseconds(walk.slow[step].lost)} by the machine, "
