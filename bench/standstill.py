@@ -1,8 +1,8 @@
 """A control for what is measured on a machine that others use too: when it stood still, and when a thread had no core.
 
 A process of its own sleeps again and again for a short time. How late it wakes is how long the whole machine, or every
-core of it, was away. Each time it also notes what the kernel says of one thread: how long it ran, and how long it was
-ready to run while others had the cores.
+core of it, was away. Each time it also notes what the kernel says of some threads: how long the first of them ran, and
+how long each was ready to run while others had the cores.
 """
 
 import multiprocessing
@@ -19,16 +19,17 @@ LATE = 0.005  # seconds beyond them that any busy machine takes now and then
 
 
 class Look(NamedTuple):
-    """When (s), by how much too late (s), and how long (s) the thread had run and had waited for a core until then."""
+    """When (s), by how much too late (s), how long (s) the first thread had run, and each had waited for a core."""
 
     at: float
     late: float
     ran: float
-    waited: float
+    waited: tuple[float, ...]
 
 
 class Share(NamedTuple):
-    """Of a span of time, in seconds: the machine stood still, the thread waited for a core, the thread ran."""
+    """Of a span of time, in seconds: the machine stood still; a thread, the one that had to most, waited for a core;
+    the first thread ran."""
 
     still: float
     waited: float
@@ -59,15 +60,16 @@ class Control:
             if look.late > LATE
         )
         before, after = self.looks[first], self.looks[last]
-        return Share(still, after.waited - before.waited, after.ran - before.ran)
+        waits = (late - early for early, late in zip(before.waited, after.waited, strict=True))
+        return Share(still, max(waits), after.ran - before.ran)
 
 
 @contextmanager
-def watching(thread: int) -> Iterator[Control]:
-    """Watch the machine and this thread until the block ends."""
+def watching(threads: list[int]) -> Iterator[Control]:
+    """Watch the machine and these threads until the block ends."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
-    watcher = context.Process(target=_watch, args=(thread, theirs))
+    watcher = context.Process(target=_watch, args=(threads, theirs))
     watcher.start()
     ours.recv()
     control = Control()
@@ -79,18 +81,19 @@ def watching(thread: int) -> Iterator[Control]:
         watcher.join()
 
 
-def _watch(thread: int, pipe: Connection) -> None:
+def _watch(threads: list[int], pipe: Connection) -> None:
     looks: list[Look] = []
-    status = os.open(f"/proc/{thread}/schedstat", os.O_RDONLY)
+    files = [os.open(f"/proc/{thread}/schedstat", os.O_RDONLY) for thread in threads]
     pipe.send("begun")
     while not pipe.poll():
         begun = time.time()
         time.sleep(EVERY)
         now = time.time()
         try:
-            ran, waited, _ = os.pread(status, 100, 0).split()
-        except OSError:  # the thread has ended
+            told = [[int(number) / 1e9 for number in os.pread(file, 100, 0).split()] for file in files]
+        except OSError:  # a thread has ended
             break
-        looks.append(Look(now, max(0.0, now - begun - EVERY), int(ran) / 1e9, int(waited) / 1e9))
-    os.close(status)
+        looks.append(Look(now, max(0.0, now - begun - EVERY), told[0][0], tuple(one[1] for one in told)))
+    for file in files:
+        os.close(file)
     pipe.send(looks)

@@ -61,7 +61,7 @@ def test_a_slow_moment_is_set_beside_a_standstill_of_the_machine() -> None:
     before = 0.0
     for at in moments:
         late = at - before - 0.003
-        control.looks.append(Look(at, max(0.0, late), ran=at / 2, waited=min(0.1, max(0.0, at - 2.0))))
+        control.looks.append(Look(at, max(0.0, late), ran=at / 2, waited=(0.0, min(0.1, max(0.0, at - 2.0)))))
         before = at
     quiet, still, without_core = (control.share(begin, begin + 0.2) for begin in (0.5, 1.05, 1.95))
     assert (quiet.still, quiet.waited) == (0, 0) and quiet.ran == pytest.approx(0.1, abs=0.005)
@@ -71,7 +71,7 @@ def test_a_slow_moment_is_set_beside_a_standstill_of_the_machine() -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel is asked by way of /proc")
 def test_the_control_sees_a_thread_at_work() -> None:
-    with watching(os.getpid()) as control:
+    with watching([os.getpid()]) as control:
         begin, deadline = time.time(), time.process_time() + 0.1
         while time.process_time() < deadline:
             pass

@@ -38,13 +38,11 @@ def start(place: Place) -> background.Job[None]:
 
 def connect(place: Place, since: str = "", client: str | None = None) -> sqlite3.Connection:
     """The counts of a project; while they are made for the first time, its sessions alone."""
-    job = _jobs.get(place.db)
-    if job is None or job.is_done:
-        try:
-            return rollup.connect(place, since, client, most=FEW)
-        except rollup.StillCounting:
-            start(place)
-    return rollup.preview(place, since)
+    try:
+        return rollup.connect(place, since, client, most=FEW)
+    except rollup.StillCounting:
+        start(place)
+        return rollup.preview(place, since)
 
 
 def running(found: Iterable[Archive]) -> list[Counting]:

@@ -157,6 +157,9 @@ def test_an_archive_that_cannot_be_read_is_not_an_empty_one(busy: Place, serve: 
 
 
 def test_what_is_being_counted_is_not_waited_for(busy: Place, serve: Serve, visit: Open) -> None:
+    with closing(sqlite3.connect(busy.db)) as connection:  # as if there were as many as nobody waits for
+        connection.execute("UPDATE events SET id = id + 30000 WHERE id = (SELECT max(id) FROM events)")
+        connection.commit()
     with rollup.KIND.lock(busy):  # as somebody has it who counts a big archive
         address = serve()
         page = visit(address)

@@ -20,7 +20,7 @@ from sessionlog.errors import ArchiveUnavailable, SessionlogError
 KIND = sidecar.Sidecar(".digest", "DELETE", {6: build.SCHEMA}, "'', 0, 0, ''")
 
 # Seconds that a reader waits who would rather see less than wait.
-SHORT_WAIT = 0.3
+SHORT_WAIT = 0.1
 # Sessions that have their first prompt in a preview: as many as a page lists, and more.
 PREVIEW_PROMPTS = 60
 

@@ -25,6 +25,7 @@ async function show(element) {
   for (const old of timeline.querySelectorAll(".target")) old.classList.remove("target");
   element.classList.add("target");
   focus(element);
+  followed = null;
   element.scrollIntoView({ block: "center", behavior: "instant" });
   hold(element);
   await Promise.all(folded.map(unfold));
@@ -187,6 +188,7 @@ addEventListener("keydown", (event) => {
 // --- Keys -------------------------------------------------------------------------------------------------------------
 
 async function end() {
+  followed = null;
   if (!isAtEnd()) await open(withFilters("", { end: "1" }));
   scrollTo({ top: document.documentElement.scrollHeight, behavior: "instant" });
   const last = [...timeline.querySelectorAll("[data-item]")].at(-1);
@@ -218,16 +220,38 @@ function beyond(selector, direction) {
   return direction > 0 ? found[0] : found.at(-1);
 }
 
+// The screen follows at the start of the next frame, once for all keys until then. Scrolling at once would wait for the
+// frame that is being drawn.
+let followed = null;
+
+function follow(element) {
+  if (!followed) requestAnimationFrame(scrollNow);
+  followed = element;
+}
+
+function scrollNow() {
+  const element = followed;
+  followed = null;
+  if (!element?.isConnected) return;
+  const { top, bottom } = element.getBoundingClientRect();
+  if (top < 140 || bottom > innerHeight - 20) element.scrollIntoView({ block: bottom - top > innerHeight / 2 ? "start" : "nearest", behavior: "instant" });
+}
+
+// What waits as text comes at once. Nothing is dropped that is where the screen is about to be.
+function advanceTo(rel) {
+  scrollNow();
+  return advance(rel);
+}
+
 async function step(direction) {
   const rel = direction > 0 ? "next" : "prev";
   let next = beyond("[data-item]", direction);
-  // What waits as text comes at once. The server is waited for only if there is nothing else.
-  for (let tries = 0; !next && tries < 5 && (advance(rel) || (await arrival(rel))); tries += 1) next = beyond("[data-item]", direction);
+  // The server is waited for only if nothing is there.
+  for (let tries = 0; !next && tries < 5 && (advanceTo(rel) || (await arrival(rel))); tries += 1) next = beyond("[data-item]", direction);
   if (!next) return;
   hold(null);
   focus(next);
-  const { top, bottom } = next.getBoundingClientRect();
-  if (top < 140 || bottom > innerHeight - 20) next.scrollIntoView({ block: bottom - top > innerHeight / 2 ? "start" : "nearest", behavior: "instant" });
+  follow(next);
 }
 
 // The next prompt or problem, wherever it is.
