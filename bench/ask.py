@@ -21,8 +21,8 @@ from pathlib import Path
 from bench import corpus
 from sessionlog.archive import lookup, read, sidecar
 from sessionlog.archive.place import Place
+from sessionlog.ask.search import build, index
 from sessionlog.ask.search import find as search
-from sessionlog.ask.search import index
 
 # A question of ours, and the substring that comes nearest to it for those who know nothing of words.
 QUESTIONS = {
@@ -66,7 +66,7 @@ def first_index(place: Place) -> None:
     sidecar.forget(place)
     with closing(read.connect(place)) as connection:
         started, used = time.perf_counter(), time.process_time()
-        index.catch_up(place, connection)
+        build.catch_up(place, connection)
         took, used = time.perf_counter() - started, time.process_time() - used
     megabytes = Path(place.db).stat().st_size / 1e6
     size = Path(index.path_of(place)).stat().st_size / 1e6

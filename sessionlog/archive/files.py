@@ -19,7 +19,7 @@ NOTES_ENDING = ".notes"
 # A database that was set aside has a date behind this.
 DAMAGED = ".damaged-"
 
-_LOCKS = (".lock", *(f"{ending}.lock" for ending in (*SIDECAR_ENDINGS, NOTES_ENDING)))
+_LOCKS = (".lock", ".search.build.lock", *(f"{ending}.lock" for ending in (*SIDECAR_ENDINGS, NOTES_ENDING)))
 _DATABASES = ("", *SIDECAR_ENDINGS)
 _ENDINGS = (
     *_DATABASES,

@@ -7,11 +7,11 @@ from contextlib import closing
 from sessionlog.archive import read
 from sessionlog.archive.place import Place
 from sessionlog.ask.rollup import open as rollup
-from sessionlog.ask.search import index
+from sessionlog.ask.search import build
 
 
 def bring_up_to_date(place: Place) -> None:
     """The index in small transactions, each on its own: hooks and searches go on meanwhile."""
     with closing(read.connect(place)) as archive:
-        index.catch_up(place, archive)
+        build.catch_up(place, archive, only_one=True)
     rollup.connect(place).close()

@@ -26,6 +26,7 @@ from sessionlog.archive import lookup, read
 from sessionlog.archive.place import Place
 from sessionlog.ask.rollup import sessions, stats
 from sessionlog.ask.search import find as search
+from sessionlog.ask.search.partial import Partial
 from sessionlog.cli import table, terminal
 from sessionlog.cli.session_view import View
 from sessionlog.errors import SessionlogError
@@ -124,10 +125,14 @@ class Picker:
 
     def _sessions_with(self, text: str) -> set[str]:
         ids: set[str] = set()
+        partial = Partial()
         for place in {listed.place for listed in self.all}:
             # Half a query may be none, and an archive may be busy: then the list is filtered by its own words alone.
             with suppress(SessionlogError, sqlite3.Error, OSError):
-                ids.update(hit.row["session_id"] for hit in islice(search.find(place, text, seconds=2), HITS))
+                hits = search.find(place, text, partial=partial, seconds=2)
+                ids.update(hit.row["session_id"] for hit in islice(hits, HITS))
+        partial.index_the_rest()
+        self.message = " ".join(partial.sentences("type on later to search all of it"))
         return ids
 
     def _filter(self, found: set[str]) -> None:

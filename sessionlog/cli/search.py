@@ -15,6 +15,7 @@ from sessionlog.archive import lookup, notes, one_client, read, rebuild
 from sessionlog.archive.place import Place
 from sessionlog.ask.search import find as search
 from sessionlog.ask.search import labels
+from sessionlog.ask.search.partial import Partial
 from sessionlog.cli import terminal
 from sessionlog.cli.common import (
     When,
@@ -64,6 +65,12 @@ from sessionlog.text import plain
 @click.option("--regex", is_flag=True, help="Look for a regular expression; slower.")
 @limit_option("hits")
 @click.option("-C", "--context", type=click.IntRange(0), default=0, help="How many entries to show around each hit.")
+@click.option(
+    "--wait/--no-wait",
+    default=None,
+    help="Index all of a large archive before the answer, or answer after 2 seconds from the newest part and say so. "
+    "The default is to wait with --json and --fail-if-none only.",
+)
 @fail_if_none_option
 @json_option
 def command(
@@ -75,6 +82,7 @@ def command(
     regex: bool,
     limit: int,
     context: int,
+    wait: bool | None,
     fail_if_none: bool,
     as_json: bool,
     **filters: Any,
@@ -92,8 +100,10 @@ def command(
         wanted = wanted._replace(
             session=lookup.find_session(asked, wanted.session, wanted.client).session["session_id"]
         )
+    # Programs do not read sentences about what is missing.
+    partial = None if (as_json or fail_if_none if wait is None else wait) else Partial()
     hits = search.merged(
-        [_hits(place, question, wanted, best, substring, regex) for place in found], best, limit or None
+        [_hits(place, question, wanted, best, substring, regex, partial) for place in found], best, limit or None
     )
     noted = [(place, one) for place in found for one in notes.find(place, query) if not any(wanted)]
     clients = {place.db: _clients(place) for place in found}
@@ -107,11 +117,15 @@ def command(
         shown += 1
         client = clients[hit.place.db].get(hit.row["session_id"])
         if as_json:
-            listed.append(_as_json(hit, client))
+            listed.append(_as_json(hit, client, partial))
         else:
             _print(hit, everywhere, client if has_several_clients else None, context)
     if as_json:
         print_json(listed)
+    if partial:
+        partial.index_the_rest()
+        for sentence in partial.sentences("add --wait to search all of it"):
+            terminal.say(sentence, fg="yellow")
     if not shown:
         nothing_found(asked, f"nothing found for {question!r}{_hint(question, everywhere)}", fail_if_none, as_json)
 
@@ -133,7 +147,13 @@ def _hint(question: str, everywhere: bool) -> str:
 
 
 def _hits(
-    place: Place, question: str, filters: search.Filters, best: bool, substring: bool, regex: bool
+    place: Place,
+    question: str,
+    filters: search.Filters,
+    best: bool,
+    substring: bool,
+    regex: bool,
+    partial: Partial | None,
 ) -> Iterator[search.Hit]:
     if substring or regex:
         try:
@@ -141,7 +161,7 @@ def _hits(
         except re.error as error:
             raise SessionlogError(f"{question!r} is not a regular expression: {error}") from None
         return search.scan(place, pattern, filters)
-    return search.find(place, question, filters, best_first=best, progress=_Bar(place).show)
+    return search.find(place, question, filters, best_first=best, progress=_Bar(place).show, partial=partial)
 
 
 class _Bar:
@@ -206,9 +226,9 @@ def _highlighted(hit: search.Hit) -> str:
     return "".join(pieces) + plain.safe(hit.snippet[end:])
 
 
-def _as_json(hit: search.Hit, client: str | None) -> dict[str, Any]:
+def _as_json(hit: search.Hit, client: str | None, partial: Partial | None) -> dict[str, Any]:
     row = hit.row
-    common = {
+    common: dict[str, Any] = {
         "project": hit.place.project,
         "session_id": row["session_id"],
         "client": client,
@@ -217,4 +237,6 @@ def _as_json(hit: search.Hit, client: str | None) -> dict[str, Any]:
         "field": hit.field,
         "snippet": hit.snippet,
     }
+    if partial and hit.place.db in partial.coverage:
+        common["searched_back_to"] = partial.coverage[hit.place.db].back_to
     return common | ({"message": row} if hit.is_message else {"event": row["event"], "payload": rebuild.payload(row)})

@@ -20,6 +20,7 @@ from sessionlog.ask.provenance import describe as provenance_json
 from sessionlog.ask.provenance import open as provenance
 from sessionlog.ask.provenance import story as stories
 from sessionlog.ask.search import find
+from sessionlog.ask.search.partial import Partial
 from sessionlog.errors import SessionlogError
 from sessionlog.mcp.answer import WIDTH, entry, recorded
 from sessionlog.session import call as calls
@@ -52,11 +53,13 @@ class Tools:
         """
         filters = find.Filters(tool=tool, file=file, since=since, failed=failed)
         most = _limit(limit)
+        partial = Partial()
         hits = [
             hit
             for place in self._places
-            for hit in itertools.islice(find.find(place, words, filters, seconds=SECONDS), most)
+            for hit in itertools.islice(find.find(place, words, filters, partial=partial, seconds=SECONDS), most)
         ]
+        partial.index_the_rest()
         hits.sort(key=lambda hit: hit.key, reverse=True)
         lines = [
             f"{hit.name} {(hit.row['at'] or '')[:19].replace('T', ' ')} session {plain.safe(hit.row['session_id'])[:8]}"
@@ -64,7 +67,8 @@ class Tools:
             f"{plain.one_line(hit.snippet, WIDTH)}"
             for hit in hits[:most]
         ]
-        return recorded(lines, "around(name) shows what happened before and after one of these.")
+        missing = partial.sentences("ask again later for the rest")
+        return recorded(lines, "\n".join(["around(name) shows what happened before and after one of these.", *missing]))
 
     def sessions(self, limit: int = 10, skip: int = 0) -> str:
         """List recorded sessions, newest first: id, start, counts, title or first prompt."""

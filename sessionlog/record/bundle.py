@@ -47,9 +47,9 @@ def bring_up_to_date() -> None:
         # The hook's own last: it says for which Python all of them are.
         for agent in _agents():
             needed = [*_packages("agents", f"agents.{agent}"), *_modules(*AGENT_MODULES, f"agents.{agent}.hook_table")]
-            _replace(folder / _name(agent), needed)
+            _replace(folder / _name(agent), marshal.dumps(needed))
         start = _code(PACKAGE / "record" / "bundle_start.py")
-        _replace(folder / _name("hook"), (start, (MAGIC_NUMBER, _hook_modules())))
+        _replace(folder / _name("hook"), marshal.dumps((start, (MAGIC_NUMBER, _hook_modules()))))
 
 
 def _agents() -> list[str]:
@@ -71,10 +71,10 @@ def _fit(folder: Path) -> bool:
         return False
 
 
-def _replace(path: Path, content: object) -> None:
+def _replace(path: Path, content: bytes) -> None:
     draft, name = tempfile.mkstemp(dir=path.parent)
     with open(draft, "wb") as file:
-        file.write(marshal.dumps(content))
+        file.write(content)
     os.chmod(name, 0o644)  # like the other files there: somebody else may run the handlers
     os.replace(name, path)
 

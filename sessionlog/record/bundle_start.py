@@ -1,7 +1,7 @@
 """The first code of a bundle: makes its modules and starts the hook.
 
 A handler in hooks/ runs it among its own names: `bundle` (see bundle.py), `arguments` of the hook, `here`,
-`implementation` and `loads`.
+`implementation`, `loads`.
 """
 
 import gc
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     here: str
-    bundle: tuple[bytes, list[tuple[str, str, int, int, Any]]]
+    bundle: tuple[bytes, list[Any]]
     arguments: tuple[Any, ...]
 
 try:

@@ -16,7 +16,7 @@ from datasette.utils.asgi import Response
 
 from sessionlog.archive import read
 from sessionlog.archive.time_limit import TookTooLong
-from sessionlog.ask.search import facets, index, scan
+from sessionlog.ask.search import build, facets, index, scan
 from sessionlog.ask.search import find as search
 from sessionlog.errors import SessionlogError
 from sessionlog.session import header
@@ -197,7 +197,7 @@ async def catch_up(archive: Archive) -> background.Job[None]:
 
     def work(tell: background.Tell) -> None:
         with closing(read.connect(archive.place)) as connection:
-            index.catch_up(archive.place, connection, tell)
+            build.catch_up(archive.place, connection, tell)
 
     return await background.ask(("index", archive.place.db), work, anew=True)
 

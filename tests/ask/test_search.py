@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
-import sqlite3
 import subprocess
 import sys
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +15,7 @@ from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sessionlog.archive import append, migrate, read, sidecar
+from sessionlog.archive import append, migrate, sidecar
 from sessionlog.archive import place as projects
 from sessionlog.archive.event import normalise
 from sessionlog.ask.search import find as search
@@ -284,33 +282,3 @@ def test_what_only_the_transcript_knows_is_found_whole(home: Path, project: Path
         (hit,) = search.find(place, question, search.Filters(branch="topic"))
         assert hit.is_message and hit.field == where and hit.marks, question
     assert [hit.field for hit in search.scan(place, re.compile("needle"))] == ["output"]
-
-
-@pytest.mark.parametrize("another", [False, True])
-def test_an_index_made_by_several_processes_is_the_same(
-    place: projects.Place, monkeypatch: pytest.MonkeyPatch, another: bool
-) -> None:
-    """Also if another search takes in the rest while it is being made."""
-    fill(
-        place, [payload for number in range(12) for payload in (prompt(f"{CORPUS[number % 6]} {number}"), tool(number))]
-    )
-
-    def content(progress: index.Progress | None = None) -> list[Any]:
-        Path(index.path_of(place)).unlink(missing_ok=True)
-        with closing(read.connect(place)) as archive:
-            index.catch_up(place, archive, progress)
-        with closing(sqlite3.connect(index.path_of(place))) as made:
-            made.execute("CREATE VIRTUAL TABLE temp.seen USING fts5vocab(main, words, instance)")
-            tables = ("documents", "temp.seen", "progress")
-            return [made.execute(f"SELECT * FROM {table} ORDER BY 1, 2, 3").fetchall() for table in tables]
-
-    def take_in_the_rest(done: int, total: int) -> None:
-        if another and 0 < done < total:
-            monkeypatch.setattr(index, "WORTH_A_POOL", 1000)
-            with closing(read.connect(place)) as archive:
-                index.catch_up(place, archive)
-
-    monkeypatch.setattr(index, "BATCH", 5)
-    expected = content()
-    monkeypatch.setattr(index, "WORTH_A_POOL", 1)
-    assert content(take_in_the_rest) == expected and len(expected[0]) == 24

@@ -50,8 +50,9 @@ sessionlog.session.live json json.decoder json.encoder json.scanner
 """,
     "search echo": f"""{READING}
 sessionlog.agents.claude_code.transcript_lines sessionlog.archive.sidecar sessionlog.archive.time_limit sessionlog.ask
-sessionlog.ask.search sessionlog.ask.search.find sessionlog.ask.search.index sessionlog.ask.search.labels
-sessionlog.ask.search.query sessionlog.cli.dialogue sessionlog.cli.search fcntl fnmatch
+sessionlog.ask.search sessionlog.ask.search.build sessionlog.ask.search.find sessionlog.ask.search.index
+sessionlog.ask.search.labels sessionlog.ask.search.partial sessionlog.ask.search.query sessionlog.ask.search.slices
+sessionlog.ask.search.waiting sessionlog.cli.dialogue sessionlog.cli.search fcntl fnmatch
 """,
     "show last": f"""{READING}
 sessionlog.agents.claude_code.tags sessionlog.cli.session_view sessionlog.cli.show sessionlog.session

@@ -22,7 +22,7 @@ from sessionlog.archive import append, migrate, notes, read, spool
 from sessionlog.archive import place as projects
 from sessionlog.archive.event import INPUT_TEXTS, PAYLOAD_TEXTS, normalise
 from sessionlog.archive.rebuild import payload as rebuild
-from sessionlog.ask.search import index
+from sessionlog.ask.search import build, index
 from sessionlog.cli.main import cli
 from sessionlog.errors import SessionlogError
 from sessionlog.install.doctor import privacy
@@ -154,7 +154,7 @@ def test_prune_gives_the_space_back(place: projects.Place) -> None:
     fill(place, [tool(n, "old", tool_response={"stdout": os.urandom(50_000).hex()}) for n in range(40)], 100)
     fill(place, [prompt("new", "new")])
     with closing(read.connect(place)) as connection:
-        index.catch_up(place, connection)
+        build.catch_up(place, connection)
     assert size_of(place) > 4_000_000 and os.path.exists(index.path_of(place))
     ask("prune", "--older-than", "90d", "--yes")
     assert size_of(place) < 300_000
@@ -198,7 +198,7 @@ def test_prune_leaves_the_prompts_of_others_in_the_history(place: projects.Place
 
 def test_an_archive_that_stays_locked_is_told(place: projects.Place, monkeypatch: pytest.MonkeyPatch) -> None:
     old_and_new(place)
-    monkeypatch.setattr("sessionlog.transcripts.store.LOCK_WAIT", 0.1)
+    monkeypatch.setattr("sessionlog.archive.bulk.LOCK_WAIT", 0.1)
     with closing(sqlite3.connect(place.db, isolation_level=None)) as connection:
         connection.execute("BEGIN IMMEDIATE")
         done = ask("prune", "--keep", "2", "--yes", code=1)
@@ -351,7 +351,7 @@ def test_after_redact_the_secret_is_in_no_file(
         connection.execute("DELETE FROM events WHERE session_id = 'gone'")  # its bytes stay in free pages
         connection.execute("DELETE FROM sessions WHERE session_id = 'gone'")
     with closing(read.connect(place)) as connection:
-        index.catch_up(place, connection)
+        build.catch_up(place, connection)
     hook(b"no event, but " + SECRET.encode())
     before = counts(place)
     harmless = rows(place, "SELECT * FROM events WHERE session_id = 's2'")

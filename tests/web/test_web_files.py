@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from sessionlog.archive import read
 from sessionlog.archive.place import Place
 from sessionlog.ask import file_history
-from sessionlog.ask.search import index
+from sessionlog.ask.search import build, index
 from sessionlog.transcripts import importer
 from tests.helpers import transcript_files as made
 from tests.helpers.archives import call, event, store
@@ -92,7 +92,7 @@ def test_hostile_names_and_contents_are_only_shown(place: Place, serve: Serve, v
 def test_what_has_no_column_for_its_file_is_found_by_the_index(place: Place) -> None:
     fill(place)
     with closing(read.connect(place)) as archive:
-        index.catch_up(place, archive)
+        build.catch_up(place, archive)
         assert file_history.history(archive, "/w/a.ipynb", indexed=False) == []
         index.attach(place, archive)
         (row,) = file_history.history(archive, "/w/a.ipynb", indexed=True)
@@ -107,7 +107,7 @@ def test_sessions_that_no_hook_saw_count_too(home: Path) -> None:
     made.recorded(home)
     importer.run()
     with closing(read.connect(made.shop())) as archive:
-        index.catch_up(made.shop(), archive)
+        build.catch_up(made.shop(), archive)
         index.attach(made.shop(), archive)
         listed = {file.path: file for file in file_history.only_in_transcripts(archive)}
         assert listed["/home/dev/shop/hello.py"].changes == 3

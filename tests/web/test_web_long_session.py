@@ -116,6 +116,17 @@ def test_the_tab_holds_what_is_near(address: str, visit: Open) -> None:
     assert is_in_view(page, ".block:nth-of-type(3)") or page.locator(".block").count() > 3
 
 
+def test_no_step_waits_for_the_server(address: str, visit: Open) -> None:
+    page = visit(address)
+    page.wait_for_load_state("networkidle")  # what comes next is asked for ahead
+    page.route("**/part?*", lambda route: route.fulfill(status=204))  # the server has nothing more to say
+    seen, most = walk(page, "j", STEPS)
+    assert len(set(seen)) == STEPS and most < MOST_NODES
+    assert page.locator("#e2").count() == 0, "the first was dropped"
+    back, _ = walk(page, "k", STEPS - 1)
+    assert back == list(reversed(seen[:-1]))
+
+
 def test_what_was_dropped_comes_back_at_the_same_place(address: str, visit: Open) -> None:
     page = visit(f"{address}?at=e{MIDDLE}#e{MIDDLE}")
     target = page.locator(".target")

@@ -16,7 +16,7 @@ from playwright.sync_api import expect
 from sessionlog.archive import place as projects
 from sessionlog.archive import read
 from sessionlog.archive.place import Place
-from sessionlog.ask.search import facets, index, scan
+from sessionlog.ask.search import build, facets, index, scan
 from sessionlog.ask.search import find as search
 from tests.conftest import thorough
 from tests.helpers.archives import bash, call, event, store
@@ -205,7 +205,7 @@ def test_more_hits_than_a_page_holds(place: Place, serve: Serve, visit: Open) ->
 def test_an_index_that_is_behind_answers_and_goes_on(place: Place, serve: Serve, visit: Open) -> None:
     store(place, event("UserPromptSubmit", prompt="early bird"))
     with closing(read.connect(place)) as archive:
-        index.catch_up(place, archive)
+        build.catch_up(place, archive)
     store(place, *(event("UserPromptSubmit", "s2", prompt=f"late bird {number}") for number in range(20)))
     with closing(sqlite3.connect(index.path_of(place), isolation_level=None)) as held:
         held.execute("BEGIN IMMEDIATE")  # the server can read the index, and not go on with it
@@ -255,7 +255,7 @@ def test_counts_are_bounded_and_leave_the_choice(place: Place) -> None:
         event("UserPromptSubmit", prompt="word"),
     )
     with closing(read.connect(place)) as archive:
-        index.catch_up(place, archive)
+        build.catch_up(place, archive)
     counts = facets.count(place, "word", search.Filters())
     assert (counts.total, counts.is_all, counts.failed) == (32, True, 0)
     assert counts.values["tool"] == {"Bash": 30, "Edit": 1}

@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 
 from sessionlog.archive import read
 from sessionlog.archive.place import Place
-from sessionlog.ask.search import index
+from sessionlog.ask.search import build, index
 
 
 @contextmanager
@@ -16,7 +16,7 @@ def archive(place: Place) -> Iterator[tuple[sqlite3.Connection, bool]]:
     """A connection, and whether the search index is attached to it: it knows the edits that only transcripts have."""
     with closing(read.connect(place)) as connection:
         try:
-            index.catch_up(place, connection)
+            build.catch_up(place, connection)
             index.attach(place, connection)
             indexed = True
         except (sqlite3.Error, OSError):  # a disk that cannot be written; what the hooks recorded needs no index

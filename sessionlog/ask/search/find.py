@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 from sessionlog.archive import one_client, read
 from sessionlog.archive.place import Place
 from sessionlog.archive.time_limit import limited
-from sessionlog.ask.search import index
+from sessionlog.ask.search import build, index
 from sessionlog.ask.search import query as words
+from sessionlog.ask.search.partial import Partial
 from sessionlog.transcripts.packed import load_orjson
 from sessionlog.transcripts.stored_lines import Lines
 
@@ -71,15 +72,16 @@ def find(
     filters: Filters = NO_FILTERS,
     *,
     best_first: bool = False,
-    progress: index.Progress | None = None,
+    progress: build.Progress | None = None,
+    partial: Partial | None = None,
     before: int = LAST_KEY,
     as_it_is: bool = False,
     seconds: float | None = None,
 ) -> Generator[Hit, None, None]:
     """The hits for a question of words, newest or best first.
 
-    `before` goes on where a hit with that key was; `as_it_is` asks the index without letting it catch up first;
-    TookTooLong is raised after so many seconds.
+    `partial` allows an answer from a part of the archive; `before` goes on where a hit with that key was; `as_it_is`
+    asks the index without letting it catch up first; TookTooLong is raised after so many seconds.
     """
     groups = words.terms(question)
     if not groups and question.strip():  # nothing but punctuation: no index knows it
@@ -89,7 +91,10 @@ def find(
         archive = stack.enter_context(closing(read.connect(place)))
         indexed = place
         if not as_it_is:
-            indexed = stack.enter_context(index.brought_up_to_date(place, archive, progress))
+            until = partial.until if partial else None
+            indexed, coverage = stack.enter_context(build.brought_up_to_date(place, archive, progress, until))
+            if partial and coverage and (not filters.since or filters.since < coverage.back_to):
+                partial.searched(place, coverage, goes_on=indexed is place)
         one_client.narrow(archive, filters.client)  # after the index has seen everything
         index.attach(indexed, archive)
         with limited(archive, seconds):

@@ -43,6 +43,8 @@ class Term(NamedTuple):
 
 def segment(text: str) -> str:
     """The text as it goes into the index."""
+    if not text:
+        return text
     text = _spaced(text)
     compounds = _compounds(text)
     if compounds:
