@@ -89,7 +89,7 @@ def _ids(archive: sqlite3.Connection, table: str) -> tuple[int, int]:
 def _behind(place: Place, identity: str, newest: list[tuple[int, int]]) -> int:
     """How many events and parts of transcripts are not counted yet; all, if the digest is being written."""
     counted: tuple[int, ...] = (0, 0)
-    if os.path.exists(path := KIND.path(place)):
+    if os.path.isfile(path := KIND.path(place)):
         try:
             with closing(sqlite3.connect(readonly.file_uri(path, "mode=rw"), uri=True, timeout=SHORT_WAIT)) as digest:
                 if KIND.is_made_for(digest, identity):
@@ -110,7 +110,7 @@ def state(connection: sqlite3.Connection) -> tuple[Any, ...] | None:
 def _as_it_is(place: Place, identity: str, stamp: str, patience: float) -> sqlite3.Connection | None:
     """The digest, if nobody has written to the archive since it was made."""
     path = KIND.path(place)
-    if not stamp or not os.path.exists(path):
+    if not stamp or not os.path.isfile(path):
         return None
     uri = readonly.file_uri(path, "mode=rw")
     connection = sqlite3.connect(uri, uri=True, timeout=patience, isolation_level=None)
