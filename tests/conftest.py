@@ -133,7 +133,7 @@ def no_process_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         for pid in with_descendants(process.pid):
             with suppress(OSError):
                 os.kill(pid, getattr(signal, "SIGKILL", signal.SIGTERM))
-        process.wait(timeout=20)
+        process.wait(timeout=60)
     assert not left, f"still running after the test: {[process.args for process in left]}"
 
 
