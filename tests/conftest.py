@@ -47,6 +47,7 @@ def pytest_configure(config: pytest.Config) -> None:
         settings.load_profile("quick")
     usual_signals()
     keep_files_in_memory()
+    tempfile.gettempdir()  # which Python remembers: not the folder of the test that asks first
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # else every process that a test starts compiles all modules anew
 
 
