@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from bench import report
+from bench.standstill import Control, Look, watching
 from tests.conftest import ROOT
 
 
@@ -48,3 +52,28 @@ def test_every_page_has_its_place_for_numbers_and_names_its_command(page: str) -
     text = (ROOT / "docs" / f"{page}.md").read_text("utf-8")
     assert text.count(report.BEGIN) == text.count(report.END) == 1
     assert f"python -m bench.{page}" in text
+
+
+def test_a_slow_moment_is_set_beside_a_standstill_of_the_machine() -> None:
+    control = Control()
+    # Every 3 ms; from 1.0 to 1.2 nothing, and from 2.0 on the thread has no core for 100 ms.
+    moments = [number * 0.003 for number in range(1, 1000) if not 1.0 < number * 0.003 < 1.2]
+    before = 0.0
+    for at in moments:
+        late = at - before - 0.003
+        control.looks.append(Look(at, max(0.0, late), ran=at / 2, waited=(0.0, min(0.1, max(0.0, at - 2.0)))))
+        before = at
+    quiet, still, without_core = (control.share(begin, begin + 0.2) for begin in (0.5, 1.05, 1.95))
+    assert (quiet.still, quiet.waited) == (0, 0) and quiet.ran == pytest.approx(0.1, abs=0.005)
+    assert still.lost == still.still == pytest.approx(0.15, abs=0.005)
+    assert without_core.lost == without_core.waited == pytest.approx(0.1, abs=0.005)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel is asked by way of /proc")
+def test_the_control_sees_a_thread_at_work() -> None:
+    with watching([os.getpid()]) as control:
+        begin, deadline = time.time(), time.process_time() + 0.1
+        while time.process_time() < deadline:
+            pass
+        end = time.time()
+    assert 0.05 < control.share(begin, end).ran < 0.2 + end - begin

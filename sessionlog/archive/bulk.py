@@ -1,13 +1,14 @@
-"""Appends many events in a transaction that the caller holds: several rows in one statement, hashes computed here.
+"""Writing much at once: a connection for imports, and events appended in a transaction that the caller holds.
 
 append.py adds one event while others may write. Here the write lock is held: the next id and the end of each session's
-chain are read once.
+chain are read once, several rows go into one statement, and hashes are computed here.
 """
 
 from __future__ import annotations
 
 import os
 import sqlite3
+import sys
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,10 @@ from sessionlog.archive.event import COLUMNS
 
 if TYPE_CHECKING:
     from sessionlog.archive.event import Record
+    from sessionlog.archive.place import Place
+
+# An import can wait for hooks; a hook never waits long for an import, which writes in short transactions.
+LOCK_WAIT = 30.0
 
 # More at once gain little: the rest is the rows themselves.
 AT_ONCE = 20
@@ -28,6 +33,18 @@ _ORDER = tuple((("id", *COLUMNS, "salt")).index(name) for name in append.DIGESTE
 _NEWEST = "SELECT max(ifnull((SELECT last_removed_id FROM archive), 0), ifnull((SELECT max(id) FROM events), 0))"
 _HEAD = "SELECT head_hash FROM sessions WHERE session_id = ?"
 _DURATION = COLUMNS.index("duration_ms")
+
+
+def connect(place: Place) -> sqlite3.Connection:
+    """A connection for an import: patient, and with a cache for big transactions."""
+    connection = append.open_for_writing(place, LOCK_WAIT)
+    connection.execute("PRAGMA cache_size = -32000")
+    # Pages of indexes change with every transaction: written back once in 32 MB of log instead of once in 4.
+    connection.execute("PRAGMA wal_autocheckpoint = 8000")
+    if sys.version_info < (3, 12):
+        # These ask each None how it is to be adapted, which takes as long as the rest of a row with 20 of them.
+        sqlite3.register_adapter(type(None), dict[None, None]().get)
+    return connection
 
 
 class Appender:

@@ -31,11 +31,12 @@ UPDATE session_facts SET (first_at, last_at, messages, prompts, tool_calls, edit
                     WHERE session_id = :session_id AND +event = 'UserPromptSubmit' AND prompt_id IS NULL
                         AND prompt IS NOT NULL
                 )
-                WHEN kind = 'tool_result' THEN EXISTS (
+                WHEN kind = 'tool_result' AND :has_events THEN EXISTS (
                     SELECT 1 FROM events
                     WHERE events.tool_use_id = part.tool_use_id AND +events.session_id = :session_id
                         AND events.event IN ('PostToolUse', 'PostToolUseFailure')
                 )
+                WHEN kind = 'tool_result' THEN 0
                 WHEN kind = 'api_error' THEN ifnull(text, '') IN (
                     SELECT last_assistant_message FROM events
                     WHERE session_id = :session_id AND +event = 'StopFailure' AND last_assistant_message IS NOT NULL
@@ -67,7 +68,8 @@ WHERE session_id = ? AND events = 0 AND EXISTS (
 
 def update(connection: sqlite3.Connection, session_id: str) -> None:
     """Count a session again; does nothing if it has no transcript."""
-    connection.execute(_COUNT, {"session_id": session_id})
+    known = connection.execute("SELECT EXISTS (SELECT 1 FROM events WHERE session_id = ?)", (session_id,)).fetchone()[0]
+    connection.execute(_COUNT, {"session_id": session_id, "has_events": known})
     connection.execute(_DATE, (session_id,))
 
 

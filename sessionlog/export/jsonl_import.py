@@ -218,11 +218,7 @@ class _Target:
         self._appender: bulk.Appender | None = None
         place = whose.place(project)
         try:
-            self._connection = append.open_for_writing(place, 30) if not dry_run or os.path.exists(place.db) else None
-            if self._connection:
-                # Pages of indexes change with every batch: written back once in 32 MB of log instead of once in 4.
-                self._connection.execute("PRAGMA cache_size = -32000")
-                self._connection.execute("PRAGMA wal_autocheckpoint = 8000")
+            self._connection = bulk.connect(place) if not dry_run or os.path.exists(place.db) else None
             self._before = _newest(self._connection) if self._connection else 0
             self._limits: pruned.Limits = pruned.read(self._connection) if self._connection else {}
         except (sqlite3.Error, OSError) as error:

@@ -20,6 +20,7 @@ class Pool:
     """The workers: a module whose `main()` calls `serve`. They end with the pool, or with this process."""
 
     def __init__(self, workers: int, module: str, *arguments: Any) -> None:
+        self._workers = workers
         self._module = module
         self._arguments = arguments
         self._children: list[subprocess.Popen[bytes]] = []
@@ -27,6 +28,11 @@ class Pool:
         from concurrent.futures import ThreadPoolExecutor
 
         self._threads = ThreadPoolExecutor(workers, initializer=self._start)
+
+    def start(self) -> None:
+        """Start the processes before there is work for them."""
+        for _ in range(self._workers):
+            self._threads.submit(int)
 
     def _start(self) -> None:
         self._own.child = children.start(self._module)

@@ -42,6 +42,11 @@ LEVEL = 2
 # Secrets are looked for in blocks, and line by line where one is suspected: a call for every line costs more.
 BLOCK = 64 << 10
 
+# Claude Code writes the output of a command twice into a line. Of the second, only both ends are searched for secrets:
+# no rule looks further than this around a name or a value.
+OUTPUT, AGAIN, END_OF_OUTPUT = b'"content":"', b'"toolUseResult":{"stdout":"', b'","stderr":"'
+AROUND = 1024
+
 MARKER = b"[redacted:"
 
 
@@ -314,13 +319,31 @@ def clean_lines(data: bytes, rules: Rules) -> bytes:
     while start < len(data):
         end = data.find(b"\n", start + BLOCK) + 1 or len(data)
         block = data[start:end]
-        if rules.suspects(block):
+        if rules.suspects(_without_copies(block)):
             cleaned = b"\n".join([clean_line(line, rules) for line in block.split(b"\n")])
             if cleaned != block:
                 pieces += data[done:start], cleaned
                 done = end
         start = end
     return b"".join([*pieces, data[done:]]) if pieces else data
+
+
+def _without_copies(block: bytes) -> bytes:
+    """The lines without the middle of each output that stands in its line before, byte for byte."""
+    pieces: list[bytes] = []
+    done = 0
+    at = block.find(AGAIN)
+    while at >= 0:
+        copy = at + len(AGAIN)
+        line_end = block.find(b"\n", copy)
+        end = block.rfind(END_OF_OUTPUT, copy, line_end if line_end >= 0 else len(block))
+        if end - copy > 2 * AROUND:
+            start = block.find(OUTPUT, block.rfind(b"\n", 0, at) + 1, at) + len(OUTPUT)
+            if start + end - copy <= at and block.startswith(block[copy:end], start):
+                pieces.append(block[done : copy + AROUND])
+                done = end - AROUND
+        at = block.find(AGAIN, max(copy, end))
+    return b"\n".join([*pieces, block[done:]]) if pieces else block
 
 
 def _read_whole(data: bytes, span: Span, reader: Reader) -> "dict[str, Any] | None":

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sessionlog import config
 from sessionlog.agents import transcripts
@@ -24,6 +24,8 @@ from sessionlog.transcripts.targets import Targets
 
 if TYPE_CHECKING:
     from concurrent.futures import Future  # which takes 6 ms to import
+
+    from sessionlog.system.workers import Pool
 
 # Starting other processes takes longer than reading this much.
 WORTH_A_POOL = 16 << 20
@@ -56,6 +58,10 @@ class Plan:
         if self.known is None or self.renew:
             return 0
         return self.known.last_offset if store.continues_last_chunk(self.known) else self.known.size
+
+    @property
+    def to_read(self) -> int:
+        return self.status.st_size - self.start
 
     @property
     def new_bytes(self) -> int:
@@ -109,10 +115,10 @@ def run(
     summary = summary or Summary()
     for path in named:
         refuse(path)
-    with Targets() as targets:
-        plans = _oldest_first(_plans(transcripts.find(named), targets, summary, since))
+    with Targets() as targets, _Readers(workers, dry_run) as readers:
+        plans = _oldest_first(readers.expect(_plans(transcripts.find(named), targets, summary, since)))
         if not dry_run:
-            _carry_out(plans, targets, summary, workers, progress)
+            _carry_out(plans, targets, summary, readers, progress)
         else:
             for plan in plans:
                 _count(plan, summary)
@@ -143,10 +149,10 @@ def follow(place: Place, transcript_path: str, client: str = "claude-code") -> S
     summary = Summary()
     for _ in range(3):
         summary.contested = 0
-        with Targets(place) as targets:
+        with Targets(place) as targets, _Readers(1) as readers:
             sources = list(transcripts.of_session(transcript_path, client))
             plans = list(_plans(sources, targets, summary, None))
-            _carry_out(plans, targets, summary, 1, lambda done, total: None)
+            _carry_out(plans, targets, summary, readers, lambda done, total: None)
             if os.path.exists(place.db):  # events may have come after the import of their lines
                 sessions = {source.session_id for source in sources if source.session_id}
                 store.count_messages(targets.connection(place), sessions)
@@ -256,17 +262,16 @@ def _history_plans(
 
 
 def _carry_out(
-    plans: list[Plan], targets: Targets, summary: Summary, workers: int | None, progress: Callable[[int, int], None]
+    plans: list[Plan], targets: Targets, summary: Summary, readers: _Readers, progress: Callable[[int, int], None]
 ) -> None:
-    total = sum(plan.status.st_size - plan.start for plan in plans)
-    if workers is None:
-        workers = (os.cpu_count() or 1) if total >= WORTH_A_POOL else 1
+    total = sum(plan.to_read for plan in plans)
     done = 0
     touched: dict[str, tuple[Place, set[str]]] = {}
+    files_left = Counter((plan.place.db, plan.source.session_id) for plan in plans)
     writers: dict[int, store.Writer] = {}
     given_up: set[int] = set()
     summaries: list[tuple[Place, str, str]] = []
-    for plan, digest in _digests(plans, workers, summary):
+    for plan, digest in _digests(plans, readers, summary):
         if digest is not None and id(plan) not in given_up:
             writer = writers.get(id(plan))
             if writer is None:
@@ -288,8 +293,15 @@ def _carry_out(
             summaries += [(plan.place, leaf, text) for leaf, text in store.summaries(digest)]
             done += digest.length
             progress(done, total)
-        elif digest is None and id(plan) not in given_up:
-            _finish(plan, writers.pop(id(plan), None), targets)
+        elif digest is None:
+            if id(plan) not in given_up:
+                _finish(plan, writers.pop(id(plan), None), targets)
+            session = plan.place.db, plan.source.session_id
+            files_left[session] -= 1
+            _, sessions = touched.get(plan.place.db, (plan.place, set()))
+            if not files_left[session] and session[1] in sessions:  # counted while others are read
+                sessions.remove(session[1])
+                store.count_messages(targets.connection(plan.place), [session[1]])
     for place, leaf, text in summaries:
         store.summarise(targets.connection(place), leaf, text)
     for place, sessions in touched.values():
@@ -315,18 +327,43 @@ def _count(plan: Plan, summary: Summary) -> None:
 # --- Reading, in this process or in others ----------------------------------------------------------------------------
 
 
-def _digests(plans: list[Plan], workers: int, summary: Summary) -> Iterator[tuple[Plan, Digest | None]]:
-    """Each plan with its chunks in order, then with None; a file that vanishes is reported and passed over."""
-    home = projects.home_folder()
-    raw = config.keeps_transcripts_raw(home)
-    if workers <= 1:
-        rules = chunks.rules_for(home, raw)
-        yield from _in_order(plans, summary, lambda span: _done(chunks.digest, span, rules), 1)
-        return
-    from sessionlog.system.workers import Pool
+class _Readers:
+    """What reads chunks: this process, or others. They are started as soon as there is enough for them to read."""
 
-    with Pool(workers, "sessionlog.transcripts.chunk_worker", home, raw) as pool:
-        yield from _in_order(plans, summary, pool.submit, 2 * workers + 2)
+    def __init__(self, workers: int | None, dry_run: bool = False) -> None:
+        self._worth = 0 if workers is not None else WORTH_A_POOL
+        self.workers = 1 if dry_run else workers or os.cpu_count() or 1
+        self.home = projects.home_folder()
+        self.raw = config.keeps_transcripts_raw(self.home)
+        self.pool: Pool | None = None
+
+    def expect(self, plans: Iterable[Plan]) -> Iterator[Plan]:
+        """The same plans; others start while more of them are made."""
+        size = 0
+        for plan in plans:
+            size += plan.to_read
+            if self.workers > 1 and size >= self._worth and self.pool is None:
+                from sessionlog.system.workers import Pool
+
+                self.pool = Pool(self.workers, "sessionlog.transcripts.chunk_worker", self.home, self.raw)
+                self.pool.start()
+            yield plan
+
+    def __enter__(self) -> _Readers:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        if self.pool is not None:
+            self.pool.__exit__(*error)
+
+
+def _digests(plans: list[Plan], readers: _Readers, summary: Summary) -> Iterator[tuple[Plan, Digest | None]]:
+    """Each plan with its chunks in order, then with None; a file that vanishes is reported and passed over."""
+    if readers.pool is None:
+        rules = chunks.rules_for(readers.home, readers.raw)
+        yield from _in_order(plans, summary, lambda span: _done(chunks.digest, span, rules), 1)
+    else:
+        yield from _in_order(plans, summary, readers.pool.submit, 2 * readers.workers + 2)
 
 
 def _in_order(

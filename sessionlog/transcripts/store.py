@@ -7,7 +7,7 @@ from itertools import chain, islice
 
 from sessionlog.agents.claude_code import prices, transcript_files, transcript_lines
 from sessionlog.agents.registry import CLAUDE_CODE
-from sessionlog.archive import append, transcript_counts
+from sessionlog.archive import bulk, transcript_counts
 from sessionlog.fastlib import encode_json, utc_text
 from sessionlog.transcripts import chunks
 from sessionlog.transcripts.settle import settle
@@ -23,9 +23,6 @@ else:
 
 # What a chunk holds whose bytes were pruned. Its place and hash stay, so that an import knows the file.
 PRUNED = zlib.compress(b"", chunks.LEVEL)
-
-# An import can wait for hooks; a hook never waits long for an import, which writes a chunk at a time.
-LOCK_WAIT = 30.0
 
 # So many parts go into one statement: SQLite prepares the generated columns anew for each statement that it runs, which
 # takes as long as the rest of the row.
@@ -82,11 +79,8 @@ WHERE t.generation = (SELECT max(generation) FROM transcripts AS newer WHERE new
 
 
 def open_archive(place: "Place") -> sqlite3.Connection:
-    """A connection for an import: patient, and with a cache for big transactions."""
-    connection = append.open_for_writing(place, LOCK_WAIT)
-    connection.execute("PRAGMA cache_size = -32000")
-    # Pages of indexes change with every chunk: written back once in 32 MB of log instead of once in 4.
-    connection.execute("PRAGMA wal_autocheckpoint = 8000")
+    """A connection for an import of transcripts."""
+    connection = bulk.connect(place)
     prices.register(connection, place.home)
     return connection
 

@@ -17,6 +17,7 @@ from sessionlog.archive import read as reading
 from sessionlog.archive.place import Place
 from sessionlog.ask.rollup import stats
 from sessionlog.ask.rollup.sessions import Source
+from sessionlog.web import counting
 
 T = TypeVar("T")
 
@@ -98,11 +99,14 @@ async def read(archive: Archive, question: Callable[[sqlite3.Connection], T]) ->
 
 
 async def count(found: Iterable[Archive], question: Callable[[stats.Counted, list[Source]], T], since: str = "") -> T:
-    """Ask the digests of these archives, in a thread; `since` leaves out what happened before."""
+    """Ask the digests of these archives, in a thread; `since` leaves out what happened before.
+
+    One that is made for the first time has the sessions alone until then: rollup.is_preview.
+    """
 
     def ask() -> T:
         asked = list(found)
-        with stats.Counted((archive.place for archive in asked), since) as counted:
+        with stats.Counted((archive.place for archive in asked), since, connect=counting.connect) as counted:
             connections = (connection for _, connection in counted.connections)
             sources = [Source(archive.name, own) for archive, own in zip(asked, connections, strict=True)]
             return question(counted, sources)

@@ -13,8 +13,9 @@ from sessionlog import times
 from sessionlog.ask.rollup import open as rollup
 from sessionlog.ask.rollup import sessions, stats
 from sessionlog.errors import SessionlogError
-from sessionlog.web import archives, charts, filters
+from sessionlog.web import archives, charts, counting, filters
 from sessionlog.web import page as pages
+from sessionlog.web.kept import Kept
 
 Row = dict[str, Any]
 
@@ -26,9 +27,7 @@ TOP = 12  # rows of a table
 MODELS = 5  # with a colour of their own
 
 
-# Answers of which nothing has changed since: who goes to a bar's sessions and back need not wait for a million events.
-KEPT = 32
-_kept: dict[Any, Row] = {}
+_kept: Kept[Row] = Kept()
 
 
 class Span(NamedTuple):
@@ -73,15 +72,9 @@ async def page(datasette: Any, request: Any) -> Response:
     begin = _begin(period)
 
     def question(counted: stats.Counted, sources: list[sessions.Source]) -> Row:
-        states = tuple(rollup.state(source.connection) for source in sources)
-        key = (name, begin, date.today(), states)
-        if None in states:
-            return _answers(counted, sources, begin, name)
-        if key not in _kept:
-            if len(_kept) >= KEPT:
-                _kept.clear()
-            _kept[key] = _answers(counted, sources, begin, name)
-        return _kept[key]
+        if any(rollup.is_preview(source.connection) for source in sources):
+            return {"charts": [], "is_preview": True}
+        return _kept.answer((name, begin, date.today()), sources, lambda: _answers(counted, sources, begin, name))
 
     since = times.archive_text(datetime.combine(begin, time.min).astimezone()) if begin else ""
     answers = await archives.count(found, question, since)
@@ -94,6 +87,7 @@ async def page(datasette: Any, request: Any) -> Response:
         periods=PERIODS,
         is_usual=period in dict(PERIODS),
         top=TOP,
+        counting=counting.running(found),
         **answers,
     )
 

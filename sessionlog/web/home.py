@@ -12,22 +12,30 @@ from datasette.utils.asgi import Response
 from datasette.views.index import IndexView
 
 from sessionlog.archive import describe
+from sessionlog.ask.rollup import open as rollup
 from sessionlog.ask.rollup import sessions, stats
 from sessionlog.errors import SessionlogError
-from sessionlog.web import archives, pins, svg
+from sessionlog.web import archives, counting, pins, svg
 from sessionlog.web import page as pages
 from sessionlog.web.archives import Archive
+from sessionlog.web.kept import Kept
 
 RECENT = 12
 WEEKS = 26  # of which a project's card shows the activity
 
 Row = dict[str, Any]
 
+_days: Kept[dict[str, Row]] = Kept()
+
 
 def routes(datasette: Any) -> list[tuple[str, Any]]:
     # Beside databases of others Datasette's own list of all of them stays where it is.
     others = [name for name in datasette.databases if name not in archives.find(datasette) and not name.startswith("_")]
-    return [(r"/-/home$" if others else r"/$", page), (r"/-/tables(\.(?P<format>json))?$", tables)]
+    return [
+        (r"/-/home$" if others else r"/$", page),
+        (r"/-/counting$", still_counting),
+        (r"/-/tables(\.(?P<format>json))?$", tables),
+    ]
 
 
 async def page(datasette: Any, request: Any) -> Response:
@@ -68,7 +76,17 @@ async def page(datasette: Any, request: Any) -> Response:
         pins=sorted((pin for project in answers for pin in project["pins"]), key=lambda pin: pin.at, reverse=True),
         recent=recent[::-1][:RECENT],
         problems=problems,
+        is_preview=any(project["is_preview"] for project in answers),
+        counting=counting.running(found.values()),
     )
+
+
+async def still_counting(datasette: Any, request: Any) -> Response:
+    """How far counting is, for pages that miss something until then; 204 once all is counted."""
+    running = counting.running(archives.find(datasette).values())
+    if not running:
+        return pages.response("", 204)
+    return pages.response(str(await pages.fragment(datasette, "_counting", counting=running)))
 
 
 async def tables(datasette: Any, request: Any) -> Response:
@@ -85,8 +103,9 @@ async def tables(datasette: Any, request: Any) -> Response:
 def _of_project(archive: Archive, counted: stats.Counted, sources: list[sessions.Source]) -> Row:
     recent = sessions.page(sources, sessions.Filters(), sessions.Order("active"), None, RECENT)
     return {
+        "is_preview": any(rollup.is_preview(source.connection) for source in sources),
         "totals": stats.ever(counted),
-        "days": stats.activity(counted),
+        "days": _days.answer((archive.place.db, date.today()), sources, lambda: stats.activity(counted)),
         "hours": stats.hours_of(counted, date.today()),
         "recent": recent.rows,
         "pins": [pin for source in sources for pin in pins.newest(archive, source)],

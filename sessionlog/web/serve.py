@@ -5,11 +5,9 @@ from __future__ import annotations
 import importlib
 import os
 import socket
-import sqlite3
 import threading
 import webbrowser
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 
 import uvicorn
 from datasette.app import Datasette
@@ -18,9 +16,8 @@ from datasette.database import Database
 from sessionlog.archive import place as projects
 from sessionlog.archive import read
 from sessionlog.archive.place import Place
-from sessionlog.ask.rollup import open as rollup
 from sessionlog.errors import SessionlogError
-from sessionlog.web import archives, datasette_pages, guard, limits, metadata
+from sessionlog.web import archives, counting, datasette_pages, guard, limits, metadata
 from sessionlog.web import token as tokens
 
 PORT = 8417
@@ -106,8 +103,7 @@ def serve(
 def _count_ahead(places: Iterable[Place]) -> None:
     """The first page need not wait until a big archive is counted for the first time."""
     for place in places:
-        with suppress(sqlite3.Error, SessionlogError, OSError):  # a page that needs it will say what is wrong
-            rollup.connect(place).close()
+        counting.start(place).future.exception()  # waits for its end; a page that needs it says what is wrong
 
 
 def _listen(host: str, port: int | None) -> socket.socket:

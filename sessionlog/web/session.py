@@ -21,7 +21,7 @@ from sessionlog.web import archives, beside, entry_html, guard, highlight, pins,
 from sessionlog.web import page as pages
 from sessionlog.web.archives import Archive
 from sessionlog.web.session_query import Choice
-from sessionlog.web.session_window import PromptList, View
+from sessionlog.web.session_window import PART, PromptList, View
 
 FORMATS = {"md": ("markdown", "text/markdown"), "jsonl": ("jsonl", "application/jsonl"), "html": ("html", "text/html")}
 PRINT_POLICY = (
@@ -97,7 +97,7 @@ async def part(datasette: Any, request: Any) -> Response:
 
     def question(connection: sqlite3.Connection) -> dict[str, Any]:
         view = _view(connection, archive, session_id, choice)
-        return {"view": view, "window": view.window()}
+        return {"view": view, "window": view.window(PART)}
 
     context = await archives.read(archive, question)
     frame = _frame(datasette, archive, session_id, choice)
@@ -300,12 +300,14 @@ def _frame(datasette: Any, archive: Archive, session_id: str, choice: Choice) ->
 
 
 def _view(connection: sqlite3.Connection, archive: Archive, session_id: str, choice: Choice) -> View:
-    return View(connection, _session(connection, session_id), _outline(archive, connection, session_id), choice)
+    # Not its summary: a part of a long session takes half the time without it.
+    session = _session(connection, session_id, "sessions")
+    return View(connection, session, _outline(archive, connection, session_id), choice)
 
 
-def _session(connection: sqlite3.Connection, session_id: str) -> dict[str, Any]:
+def _session(connection: sqlite3.Connection, session_id: str, table: str = "session_summary") -> dict[str, Any]:
     row: dict[str, Any] | None = connection.execute(
-        "SELECT * FROM session_summary WHERE session_id = ?", (session_id,)
+        f"SELECT * FROM {table} WHERE session_id = ?", (session_id,)
     ).fetchone()
     if row is None:
         raise NotFound("This archive has no such session. It may have been pruned, or belong to another project.")

@@ -22,8 +22,9 @@ from sessionlog.web.session_chips import Chip, chips
 from sessionlog.web.session_map import seconds
 from sessionlog.web.session_query import Choice
 
-# Entries that come at once, and how many of them before the moment that was asked for.
-WINDOW, BEFORE = 36, 12
+# Entries that come with the page, how many of them before the moment that was asked for, and how many come later at
+# once: these wait in the tab as text, and a step through them must not wait for the server.
+WINDOW, BEFORE, PART = 36, 12, 72
 # At most: calls in one block, entries of a sub-agent, prompts in the outline, blocks that are new to a page that is
 # watched. A page drops whole blocks that are far away: none may be very big.
 CALLS, AGENT, PROMPTS, NEWEST = 6, 30, 80, 120
@@ -124,15 +125,15 @@ class View:
         """Whether something went wrong; what still waits for its result has not yet."""
         return item.is_trouble and not (item.outcome in WAITING and self._is_running(item))
 
-    def window(self) -> Window:
+    def window(self, size: int = WINDOW) -> Window:
         """The blocks around the moment, before or after a name, at the end, else the first ones."""
         numbers = [block.number for block in self.blocks]
         if item := self.outline.by_name.get(self.choice.before):
             end = bisect_left(numbers, item.number)
-            return self._window(self._back(end, WINDOW), end)
+            return self._window(self._back(end, size), end)
         if item := self.outline.by_name.get(self.choice.after):
             start = bisect_left(numbers, item.number + 1)
-            return self._window(start, self._forth(start, WINDOW))
+            return self._window(start, self._forth(start, size))
         if self.choice.end:
             return self._window(self._back(len(numbers), WINDOW), len(numbers))
         at = self._place_of_target(numbers)
@@ -333,7 +334,7 @@ class View:
         # Who asks for problems wants to see them, not a line that says how many there are.
         asked = self.choice.trouble or self.choice.tools or self.choice.kinds
         block.is_open = block.kind == "agent" and (bool(asked) or any(item is self.target for item in block.items))
-        turn = bisect_right([item.number for item in self._prompts], block.number)
+        turn = bisect_right(self._prompts, block.number, key=lambda item: item.number)
         block.turn = self._prompts[turn - 1].name if turn else ""
         if block.kind == "agent":
             begun = block.agent.call if block.agent else None

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 
 from datasette.utils.asgi import Response
 
+from sessionlog.ask.rollup import open as rollup
 from sessionlog.ask.rollup import sessions, stats
-from sessionlog.web import archives
+from sessionlog.web import archives, counting
 from sessionlog.web import page as pages
 from sessionlog.web.filters import day
 
@@ -59,6 +60,7 @@ async def page(datasette: Any, request: Any) -> Response:
         answer: dict[str, Any] = {
             "page": sessions.page(sources, filters, order, after, SIZE),
             "with_client": len(sessions.clients(sources)) > 1,
+            "is_preview": any(rollup.is_preview(source.connection) for source in sources),
         }
         if not only_rows:
             answer |= {"count": sessions.count(sources, filters), "choices": sessions.choices(sources)}
@@ -90,6 +92,8 @@ async def page(datasette: Any, request: Any) -> Response:
         columns=COLUMNS,
         count=answer["count"],
         choices=answer["choices"],
+        is_preview=answer["is_preview"],
+        counting=counting.running(found),
         sorted_by=lambda column: _sorted_by(here, order, column),
         clear=pages.address("sessions", *filter(None, [name])),
         every=pages.address("sessions"),

@@ -586,3 +586,45 @@ def test_whoever_asks_while_another_counts_is_told(mixed: Place, monkeypatch: py
     monkeypatch.setattr(sidecar, "LOCK_WAIT", 0.1)
     with rollup.KIND.lock(mixed), pytest.raises(SessionlogError, match="being counted"):
         rollup.connect(mixed)
+
+
+def tables(place: Place) -> dict[str, list[tuple[Any, ...]]]:
+    with closing(rollup.connect(place)) as connection:
+        return {
+            name: sorted(map(repr, connection.execute(f"SELECT * FROM {name}").fetchall()))
+            for name in ("sessions", "paths", *build.COUNTS)
+        }
+
+
+def test_the_first_time_is_counted_in_slices(mixed: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    at_once = tables(mixed)
+    sidecar.forget(mixed, [rollup.KIND.ending])
+    monkeypatch.setattr(build, "SLICE", 7)
+    heard: list[tuple[int, int]] = []
+    rollup.connect(mixed, tell=lambda done, total: heard.append((done, total))).close()
+    assert tables(mixed) == at_once
+    (newest,) = {total for _, total in heard}
+    assert [done for done, _ in heard] == [0, *range(0, newest, 7)] and newest > 14
+
+
+def test_the_sessions_are_there_before_anything_is_counted(mixed: Place) -> None:
+    with pytest.raises(rollup.StillCounting):
+        rollup.connect(mixed, most=3)
+    later = ("tokens", "cost_usd", "unpriced_tokens", "number")
+    with closing(rollup.preview(mixed)) as early, closing(rollup.connect(mixed)) as whole:
+        assert rollup.is_preview(early) and not rollup.is_preview(whole)
+        sides = [
+            [
+                {name: value for name, value in row.items() if name not in later}
+                for row in connection.execute("SELECT * FROM sessions ORDER BY session_id").fetchall()
+            ]
+            for connection in (early, whole)
+        ]
+        assert sides[0] == sides[1] and len(sides[0]) > 1
+        assert early.execute("SELECT count(*) AS number FROM spans").fetchone()["number"] == 0
+    # What is counted already is not in the way; and it is not waited for a lock.
+    rollup.connect(mixed, most=3).close()
+    store(mixed, *(bash(f"ls {number}", "news") for number in range(4)))
+    with pytest.raises(rollup.StillCounting):
+        rollup.connect(mixed, most=3)
+    rollup.connect(mixed, most=4).close()

@@ -198,7 +198,7 @@ def test_prune_leaves_the_prompts_of_others_in_the_history(place: projects.Place
 
 def test_an_archive_that_stays_locked_is_told(place: projects.Place, monkeypatch: pytest.MonkeyPatch) -> None:
     old_and_new(place)
-    monkeypatch.setattr("sessionlog.transcripts.store.LOCK_WAIT", 0.1)
+    monkeypatch.setattr("sessionlog.archive.bulk.LOCK_WAIT", 0.1)
     with closing(sqlite3.connect(place.db, isolation_level=None)) as connection:
         connection.execute("BEGIN IMMEDIATE")
         done = ask("prune", "--keep", "2", "--yes", code=1)

@@ -15,10 +15,12 @@ from playwright.sync_api import Page, expect
 from sessionlog.archive import append
 from sessionlog.archive import place as projects
 from sessionlog.archive.place import Place
+from sessionlog.ask.rollup import open as rollup
 from sessionlog.transcripts import importer
+from sessionlog.web import counting
 from tests.helpers.archives import bash, call, event, store
 from tests.helpers.transcript_lines import Transcript
-from tests.web.browsing import Open, Serve
+from tests.web.browsing import Open, Serve, urlopen
 
 HOSTILE = "<img src=x onerror=alert(1)>\x1b[31m\u202e<script>alert(2)</script>"
 DAY_MS = 86_400_000
@@ -153,3 +155,31 @@ def test_an_archive_that_cannot_be_read_is_not_an_empty_one(busy: Place, serve: 
     page = visit(address)
     expect(page.get_by_role("alert")).to_contain_text("written by a newer sessionlog")
     expect(page.locator("main")).not_to_contain_text("Nothing has been recorded")
+
+
+def test_what_is_being_counted_is_not_waited_for(busy: Place, serve: Serve, visit: Open) -> None:
+    with closing(sqlite3.connect(busy.db)) as connection:  # as if there were as many as nobody waits for
+        connection.execute("UPDATE events SET id = id + 30000 WHERE id = (SELECT max(id) FROM events)")
+        connection.commit()
+    with rollup.KIND.lock(busy):  # as somebody has it who counts a big archive
+        address = serve()
+        page = visit(address)
+        expect(page.locator("#counting")).to_contain_text("counted for the first time")
+        expect(page.locator(".recent").first).to_contain_text("给结账页面加上折扣码")
+        assert page.locator(".calendar").count() == 0
+        for path, text in (("-/sessions", "给结账页面加上折扣码"), ("-/dashboard", "Days, tools, files")):
+            with urlopen(f"{address}{path}") as response:
+                assert text in response.read().decode()
+    # The page shows the rest by itself.
+    expect(page.locator(".calendar")).to_be_visible(timeout=60_000)
+    assert page.locator("#counting").count() == 0
+
+
+def test_counts_that_cannot_be_kept_are_made_each_time(busy: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counting, "FEW", 0)
+    Path(rollup.KIND.path(busy)).mkdir()  # nothing can be written there
+    with closing(counting.connect(busy)) as first:
+        assert rollup.is_preview(first)
+    assert counting.start(busy).future.exception(60) is None
+    with closing(counting.connect(busy)) as then:
+        assert not rollup.is_preview(then)

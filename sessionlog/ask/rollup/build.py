@@ -7,10 +7,13 @@ add them up.
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
 from typing import Any
 
 from sessionlog.archive import one_client
 from sessionlog.archive.read import LONE_END
+
+Tell = Callable[[int, int], None]
 
 # All offsets of time zones are multiples of a quarter of an hour: sums over these are right on everybody's clock.
 QUARTER = 900
@@ -23,6 +26,8 @@ SESSION = (
     *("started_at", "last_at", "ended_at", "events", "prompts", "tool_calls", "edits", "failures", "compactions"),
     *("model", "title", "git_branch", "messages", "client"),
 )
+# Events that are counted between two words about how far it is.
+SLICE = 20_000
 # How the longest text of a list is cut.
 HEAD = 400
 
@@ -310,14 +315,38 @@ _PRICES = "SELECT ifnull(prices, '') FROM archive.archive"
 _IN = "{column} IN (SELECT session_id FROM temp.{table})"
 
 
-def catch_up(connection: sqlite3.Connection) -> None:
-    """Count what is new in the archive since the last time. The caller holds a transaction."""
+def list_sessions(connection: sqlite3.Connection, prompts: int) -> None:
+    """Fill an empty digest with the sessions alone: without tokens, without cost, and nothing by day, tool or file.
+
+    Only so many of the newest get their first prompt: it is what takes long.
+    """
+    execute = connection.execute
+    execute(_NOW)
+    execute("CREATE TEMP TABLE different AS SELECT session_id FROM temp.now")
+    execute(_KEEP_SESSIONS)
+    newest = " UNION ".join(
+        f"SELECT session_id FROM (SELECT session_id FROM temp.now ORDER BY {column} DESC LIMIT :prompts)"
+        for column in ("started_at", "last_at")
+    )
+    execute(f"DELETE FROM temp.different WHERE session_id NOT IN ({newest})", {"prompts": prompts})
+    execute(_FIRST_PROMPT)
+    for table in ("now", "different"):
+        execute(f"DROP TABLE temp.{table}")
+
+
+def catch_up(connection: sqlite3.Connection, tell: Tell = lambda done, total: None) -> None:
+    """Count what is new in the archive since the last time. The caller holds a transaction.
+
+    The first time, `tell` hears how many events of how many are counted.
+    """
     event_id, message_id, prices = connection.execute("SELECT event_id, message_id, prices FROM progress").fetchone()
     newest_event, newest_message = (_newest(connection, table) for table in ("events", "transcript_parts"))
     if newest_event < event_id or newest_message < message_id:  # what we have counted is no longer there
         for table in ("sessions", "paths", *COUNTS):
             connection.execute(f"DELETE FROM main.{table}")
         event_id = message_id = 0
+    if not event_id:
+        tell(0, newest_event)
     execute = connection.execute
     new = {"event_id": event_id, "message_id": message_id}
     execute(_NOW)
@@ -351,7 +380,11 @@ def catch_up(connection: sqlite3.Connection) -> None:
         _count_events(connection, "NOT INDEXED", f"event.id > :event_id AND NOT {again.format('event')}", new)
         _count_events(connection, "", again.format("event"))
     else:
-        _count_events(connection, "NOT INDEXED", "1")
+        for begin in range(0, newest_event, SLICE):
+            tell(begin, newest_event)
+            part = {"begin": begin, "end": begin + SLICE}
+            execute(_EVENTS.format(by="NOT INDEXED", which="event.id > :begin AND event.id <= :end"), part)
+        execute(_PATCHES.format(which="1"))
     _count_messages(connection, again.format("sessions"))
     _spread(connection, "main.")
     execute(_USAGE.format(into="main.", which=_IN.format(column="sessions.session_id", table="spent")))

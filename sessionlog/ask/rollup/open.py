@@ -19,25 +19,86 @@ from sessionlog.errors import ArchiveUnavailable, SessionlogError
 
 KIND = sidecar.Sidecar(".digest", "DELETE", {6: build.SCHEMA}, "'', 0, 0, ''")
 
+# Seconds that a reader waits who would rather see less than wait.
+SHORT_WAIT = 0.1
+# Sessions that have their first prompt in a preview: as many as a page lists, and more.
+PREVIEW_PROMPTS = 60
+
 # Resolution of file times (ns): a file changed more recently may change again and keep its time.
 UNSURE = 100_000_000
 
 
-def connect(place: Place, since: str = "", client: str | None = None) -> sqlite3.Connection:
+class StillCounting(SessionlogError):
+    """Counting would take longer than the caller wants to wait."""
+
+
+def connect(
+    place: Place,
+    since: str = "",
+    client: str | None = None,
+    *,
+    most: int | None = None,
+    tell: build.Tell = lambda done, total: None,
+) -> sqlite3.Connection:
     """The digest, up to date, with the archive itself under the name `archive`; rows are dicts as those of `read`.
 
     With a moment as the archive writes it, the tables of counts hold only what happened from then on; with a client,
-    only that agent's sessions.
+    only that agent's sessions. StillCounting if more than `most` events are to be counted, or somebody else is at it.
     """
     with closing(read.connect(place)) as archive:
         identity = sidecar.identity(archive)
+        newest = [_ids(archive, table) for table in ("events", "transcript_parts")] if most is not None else []
         rows, text = archive.row_factory, archive.text_factory
     stamp = _stamp(place)
-    connection = _as_it_is(place, identity, stamp) or _brought_up_to_date(place, identity, stamp)
+    connection = _as_it_is(place, identity, stamp, sidecar.LOCK_WAIT if most is None else SHORT_WAIT)
+    if connection is None:
+        if most is not None and _behind(place, identity, newest) > most:
+            raise StillCounting(f"the events of {place.project} are being counted for the first time")
+        connection = _brought_up_to_date(place, identity, stamp, tell)
     if since or client:
         build.narrow(connection, since, client)
     connection.row_factory, connection.text_factory = rows, text
     return connection
+
+
+def preview(place: Place, since: str = "") -> sqlite3.Connection:
+    """As `connect`, but at once: the sessions as the archive has them, and nothing else. Made in memory."""
+    with closing(read.connect(place)) as archive:
+        rows, text = archive.row_factory, archive.text_factory
+    connection = sqlite3.connect("", isolation_level=None, uri=True)
+    KIND.migrate(connection, "")
+    _with_archive(connection, place)
+    build.list_sessions(connection, PREVIEW_PROMPTS)
+    if since:
+        build.narrow(connection, since)
+    connection.row_factory, connection.text_factory = rows, text
+    return connection
+
+
+def is_preview(connection: sqlite3.Connection) -> bool:
+    """Whether most is not counted yet."""
+    return bool(connection.execute("SELECT archive = '' AS is_preview FROM progress").fetchone()["is_preview"])
+
+
+def _ids(archive: sqlite3.Connection, table: str) -> tuple[int, int]:
+    """The number before the first, and the last one."""
+    row = archive.execute(f"SELECT ifnull(min(id), 1) - 1 AS first, ifnull(max(id), 0) AS last FROM {table}").fetchone()
+    return row["first"], row["last"]
+
+
+def _behind(place: Place, identity: str, newest: list[tuple[int, int]]) -> int:
+    """How many events and parts of transcripts are not counted yet; all, if the digest is being written."""
+    counted: tuple[int, ...] = (0, 0)
+    if os.path.isfile(path := KIND.path(place)):
+        try:
+            with closing(sqlite3.connect(readonly.file_uri(path, "mode=rw"), uri=True, timeout=SHORT_WAIT)) as digest:
+                if KIND.is_made_for(digest, identity):
+                    counted = digest.execute("SELECT event_id, message_id FROM progress").fetchone()
+        except sqlite3.DatabaseError:
+            pass
+    return sum(
+        last - max(done if done <= last else 0, first) for (first, last), done in zip(newest, counted, strict=True)
+    )
 
 
 def state(connection: sqlite3.Connection) -> tuple[Any, ...] | None:
@@ -46,13 +107,13 @@ def state(connection: sqlite3.Connection) -> tuple[Any, ...] | None:
     return tuple(row.values()) if row["stamp"] else None
 
 
-def _as_it_is(place: Place, identity: str, stamp: str) -> sqlite3.Connection | None:
+def _as_it_is(place: Place, identity: str, stamp: str, patience: float) -> sqlite3.Connection | None:
     """The digest, if nobody has written to the archive since it was made."""
     path = KIND.path(place)
-    if not stamp or not os.path.exists(path):
+    if not stamp or not os.path.isfile(path):
         return None
     uri = readonly.file_uri(path, "mode=rw")
-    connection = sqlite3.connect(uri, uri=True, timeout=sidecar.LOCK_WAIT, isolation_level=None)
+    connection = sqlite3.connect(uri, uri=True, timeout=patience, isolation_level=None)
     try:
         if (
             KIND.is_made_for(connection, identity)
@@ -65,10 +126,10 @@ def _as_it_is(place: Place, identity: str, stamp: str) -> sqlite3.Connection | N
     return None
 
 
-def _brought_up_to_date(place: Place, identity: str, stamp: str) -> sqlite3.Connection:
+def _brought_up_to_date(place: Place, identity: str, stamp: str, tell: build.Tell) -> sqlite3.Connection:
     try:
         with KIND.lock(place):
-            return _caught_up(KIND.open(place, identity), place, stamp)
+            return _caught_up(KIND.open(place, identity), place, stamp, tell)
     except ArchiveUnavailable as error:
         raise SessionlogError(
             f"the events of {place.project} are being counted for the first time; try again in a minute"
@@ -76,14 +137,14 @@ def _brought_up_to_date(place: Place, identity: str, stamp: str) -> sqlite3.Conn
     except (OSError, sqlite3.OperationalError):  # a disk that is read-only or full: for this once, in memory
         connection = sqlite3.connect("", isolation_level=None, uri=True)
         KIND.migrate(connection, identity)
-        return _caught_up(connection, place, stamp)
+        return _caught_up(connection, place, stamp, tell)
 
 
-def _caught_up(connection: sqlite3.Connection, place: Place, stamp: str) -> sqlite3.Connection:
+def _caught_up(connection: sqlite3.Connection, place: Place, stamp: str, tell: build.Tell) -> sqlite3.Connection:
     try:
         _with_archive(connection, place)
         connection.execute("BEGIN IMMEDIATE")
-        build.catch_up(connection)
+        build.catch_up(connection, tell)
         connection.execute("UPDATE progress SET stamp = ?", (stamp,))
         connection.execute("COMMIT")
     except BaseException:

@@ -85,8 +85,15 @@ USAGE = ("answers", "input_tokens", "output_tokens", "cache_read_tokens", "cache
 class Counted:
     """The counts of these projects, from a moment on and of one agent if asked; open while its block runs."""
 
-    def __init__(self, places: Iterable[Place], since: str = "", client: str | None = None) -> None:
+    def __init__(
+        self,
+        places: Iterable[Place],
+        since: str = "",
+        client: str | None = None,
+        connect: Callable[[Place, str, str | None], sqlite3.Connection] = rollup.connect,
+    ) -> None:
         self.places = list(places)
+        self.connect = connect
         self.since = since
         self.client = client
         self.connections: list[tuple[Place, sqlite3.Connection]] = []
@@ -94,7 +101,7 @@ class Counted:
     def __enter__(self) -> Counted:
         try:
             for place in self.places:
-                self.connections.append((place, rollup.connect(place, self.since, self.client)))
+                self.connections.append((place, self.connect(place, self.since, self.client)))
         except BaseException:
             self.__exit__(None, None, None)
             raise

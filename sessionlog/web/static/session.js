@@ -1,6 +1,6 @@
 // The page of a session: more of it as one scrolls, what is new while one watches, and keys to go through it.
 import { ask, parsed, session, timeline, withFilters } from "./session/server.js";
-import { blocks, begin, fill, fillSoon, hold, isAtEnd, more, recount } from "./session/timeline.js";
+import { advance, arrival, begin, blocks, fill, fillSoon, hold, isAtEnd, recount } from "./session/timeline.js";
 import { turn, unfold } from "./session/folds.js";
 import { showDiffs, switchDiffs } from "./session/split.js";
 import { following, here, hereName, look } from "./session/place.js";
@@ -25,6 +25,7 @@ async function show(element) {
   for (const old of timeline.querySelectorAll(".target")) old.classList.remove("target");
   element.classList.add("target");
   focus(element);
+  followed = null;
   element.scrollIntoView({ block: "center", behavior: "instant" });
   hold(element);
   await Promise.all(folded.map(unfold));
@@ -187,6 +188,7 @@ addEventListener("keydown", (event) => {
 // --- Keys -------------------------------------------------------------------------------------------------------------
 
 async function end() {
+  followed = null;
   if (!isAtEnd()) await open(withFilters("", { end: "1" }));
   scrollTo({ top: document.documentElement.scrollHeight, behavior: "instant" });
   const last = [...timeline.querySelectorAll("[data-item]")].at(-1);
@@ -218,17 +220,38 @@ function beyond(selector, direction) {
   return direction > 0 ? found[0] : found.at(-1);
 }
 
+// The screen follows at the start of the next frame, once for all keys until then. Scrolling at once would wait for the
+// frame that is being drawn.
+let followed = null;
+
+function follow(element) {
+  if (!followed) requestAnimationFrame(scrollNow);
+  followed = element;
+}
+
+function scrollNow() {
+  const element = followed;
+  followed = null;
+  if (!element?.isConnected) return;
+  const { top, bottom } = element.getBoundingClientRect();
+  if (top < 140 || bottom > innerHeight - 20) element.scrollIntoView({ block: bottom - top > innerHeight / 2 ? "start" : "nearest", behavior: "instant" });
+}
+
+// What waits as text comes at once. Nothing is dropped that is where the screen is about to be.
+function advanceTo(rel) {
+  scrollNow();
+  return advance(rel);
+}
+
 async function step(direction) {
+  const rel = direction > 0 ? "next" : "prev";
   let next = beyond("[data-item]", direction);
-  for (let tries = 0; !next && tries < 3; tries += 1) {
-    await more();
-    next = beyond("[data-item]", direction);
-  }
+  // The server is waited for only if nothing is there.
+  for (let tries = 0; !next && tries < 5 && (advanceTo(rel) || (await arrival(rel))); tries += 1) next = beyond("[data-item]", direction);
   if (!next) return;
   hold(null);
   focus(next);
-  const { top, bottom } = next.getBoundingClientRect();
-  if (top < 140 || bottom > innerHeight - 20) next.scrollIntoView({ block: bottom - top > innerHeight / 2 ? "start" : "nearest", behavior: "instant" });
+  follow(next);
 }
 
 // The next prompt or problem, wherever it is.

@@ -10,9 +10,10 @@ const NODES_LEFT = 1400;
 // Pixels above and below the screen that are filled, and beyond which blocks may be dropped.
 const FILLED = 900;
 const KEPT_FROM = 1100;
-// Blocks that are kept as text on either side, and how few of them are left when the server is asked for more.
-const WAITING = 80;
-const AHEAD = 40;
+// Blocks that wait as text on either side. With fewer than the first number the server is asked for more: seconds before
+// a key that is held down needs them. With more than the second, half of them are given up.
+const AHEAD = 120;
+const WAITING = 320;
 // Milliseconds of filling after which keys and the screen have their turn, and how long it waits for them.
 const SLICE = 4;
 const PATIENCE = 60;
@@ -93,34 +94,53 @@ function made(html) {
   return block;
 }
 
-// The next block on a side as an element, from what waits or from the server; null if there is none, or it did not come.
-async function following(rel) {
+// Something has come from the server on a side; false if there is nothing, or it did not come. Asked for once, and before
+// it is needed.
+export function arrival(rel) {
   const side = sides[rel];
-  if (!side.waiting.length) {
-    const link = edge(rel);
-    if (!link) return null;
-    const answer = await coming(rel, link);
-    if (!answer || edge(rel) !== link) return null;
-    side.waiting = answer.blocks;
-    if (answer.more) link.href = answer.more;
-    else link.remove();
-  }
-  const html = rel === "next" ? side.waiting.shift() : side.waiting.pop();
-  return html === undefined ? null : made(html);
+  if (!edge(rel)) return Promise.resolve(false);
+  side.coming ??= receive(rel, side, edge(rel).href).then((came) => {
+    side.coming = null;
+    if (came) askAhead(rel);
+    return came;
+  });
+  return side.coming;
 }
 
-// The answer for an edge, asked for once, and before it is needed.
-function coming(rel, link) {
-  const side = sides[rel];
-  if (side.coming?.href !== link.href) {
-    const href = link.href;
-    const answer = ask(beside(href, "part")).then((html) => read(html, rel)).catch(() => {
-      if (side.coming?.href === href) side.coming = null;
-      return null;
-    });
-    side.coming = { href, answer };
+async function receive(rel, side, href) {
+  let answer;
+  try {
+    answer = read(await ask(beside(href, "part")), rel);
+  } catch {
+    return false; // The server is away: the next look around asks again.
   }
-  return side.coming.answer;
+  if (sides[rel] !== side) return false; // another part of the session is on the page
+  const link = edge(rel);
+  if (link?.href !== href) return true; // some were given up meanwhile, and the edge leads to them
+  side.waiting = rel === "next" ? [...side.waiting, ...answer.blocks] : [...answer.blocks, ...side.waiting];
+  if (answer.more) link.href = answer.more;
+  else link.remove();
+  return answer.blocks.length > 0;
+}
+
+function askAhead(rel) {
+  if (edge(rel) && sides[rel].waiting.length < AHEAD) arrival(rel);
+}
+
+// Put the next block that waits on a side on the page; false if none waits.
+function bringBlock(rel) {
+  const { waiting } = sides[rel];
+  const html = rel === "next" ? waiting.shift() : waiting.pop();
+  if (html === undefined) return false;
+  insert(rel, made(html));
+  return true;
+}
+
+// The same for a key that cannot wait until the page is filled: keys may come faster than that.
+export function advance(rel) {
+  const came = bringBlock(rel);
+  if (came) drop();
+  return came;
 }
 
 // The blocks as texts: parsing them all at once would fill the tab. Each begins a line; recorded text has no tags.
@@ -157,7 +177,6 @@ function insert(rel, block) {
 
 let filling = null;
 let again = false;
-let inserted = Promise.withResolvers();
 
 // Safari has no requestIdleCallback.
 const whenIdle = (then) => (window.requestIdleCallback ? requestIdleCallback(then, { timeout: PATIENCE }) : setTimeout(then, 1));
@@ -168,11 +187,6 @@ export function fillSoon() {
   if (planned) return;
   planned = true;
   whenIdle(() => { planned = false; fill(); });
-}
-
-// Until something has come, on whichever side, or there is nothing to come.
-export function more() {
-  return Promise.race([fill(), inserted.promise]);
 }
 
 // Bring what belongs on the screen and around it; drop what is far away.
@@ -199,26 +213,21 @@ async function fillNow() {
     await new Promise(whenIdle);
     begun = performance.now();
   };
-  for (const rel of ["next", "prev"]) {
-    while (isWaiting(rel) && isNeeded(rel)) {
-      const block = await following(rel);
-      if (!block) break;
-      insert(rel, block);
-      changed = true;
-      inserted.resolve();
-      inserted = Promise.withResolvers();
-      document.body.getBoundingClientRect(); // laid out now, in this slice
-      await rest();
-      drop();
-      await rest();
+  const isMissing = (rel) => hasMore(rel) && isNeeded(rel);
+  do {
+    for (const rel of ["next", "prev"]) {
+      while (isNeeded(rel) && bringBlock(rel)) {
+        changed = true;
+        document.body.getBoundingClientRect(); // laid out now, in this slice
+        await rest();
+        drop();
+        await rest();
+      }
     }
-  }
+    // What one side waits for does not keep the other from being filled.
+  } while ((await Promise.all(["next", "prev"].filter(isMissing).map(arrival))).some(Boolean));
   drop();
-  // No step waits for the server: what comes next is asked for while there are still some.
-  for (const rel of ["next", "prev"]) {
-    const link = edge(rel);
-    if (link && sides[rel].waiting.length < AHEAD) coming(rel, link);
-  }
+  for (const rel of ["next", "prev"]) askAhead(rel);
   if (changed) for (const listener of listeners) listener();
 }
 
