@@ -86,13 +86,14 @@ def test_a_long_list(long_list: Place, serve: Serve, visit: Open) -> None:
 
     # Any column, and the other way round.
     page.locator("th a", has_text="Tools").click()
+    expect(page.locator("th[aria-sort='descending']")).to_have_text("Tools")
     counts = [int(text or 0) for text in page.locator("td[data-label='Tools']").all_inner_texts()]
     assert counts == sorted(counts, reverse=True)
-    expect(page.locator("th[aria-sort='descending']")).to_have_text("Tools")
     page.locator("th a", has_text="Tools").click()
+    expect(page.locator("th[aria-sort='ascending']")).to_have_text("Tools")
+    page.wait_for_load_state()
     counts = [int(text or 0) for text in page.locator("td[data-label='Tools']").all_inner_texts()]
     assert counts == sorted(counts)
-    expect(page.locator("th[aria-sort='ascending']")).to_have_text("Tools")
 
     # Filters, which the address keeps.
     page.wait_for_load_state()
