@@ -9,6 +9,7 @@ import socket
 import sqlite3
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -45,6 +46,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if not config.getoption("--hypothesis-profile"):
         settings.load_profile("quick")
     usual_signals()
+    keep_files_in_memory()
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # else every process that a test starts compiles all modules anew
 
 
@@ -61,6 +63,19 @@ LONGEST = ("test_checks_are_clean[mypy]", "test_axe_finds_nothing_on_any_page", 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.name not in LONGEST)
+
+
+def keep_files_in_memory() -> None:
+    """Thousands of archives are made and flushed to the disk; the disk is not what most of this tests.
+
+    `TMPDIR=/tmp pytest` uses the disk.
+    """
+    memory = Path("/dev/shm")
+    if "TMPDIR" in os.environ or not os.access(memory, os.W_OK):
+        return
+    there = os.statvfs(memory)
+    if there.f_bavail * there.f_frsize > 4 << 30 and not there.f_flag & os.ST_NOEXEC:  # containers have little
+        os.environ["TMPDIR"] = tempfile.tempdir = str(memory)
 
 
 def usual_signals() -> None:

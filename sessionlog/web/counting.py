@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
@@ -41,6 +42,10 @@ def connect(place: Place, since: str = "", client: str | None = None) -> sqlite3
     try:
         return rollup.connect(place, since, client, most=FEW)
     except rollup.StillCounting:
+        job = _jobs.get(place.db)
+        if job and job.is_done and not os.path.isfile(rollup.KIND.path(place)):
+            # All was counted, but could not be kept: the disk is full or read-only.
+            return rollup.connect(place, since, client)
         start(place)
         return rollup.preview(place, since)
 

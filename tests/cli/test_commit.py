@@ -6,7 +6,6 @@ import json
 import os
 import re
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -93,7 +92,8 @@ def test_the_sessions_behind_a_commit(repository: Place) -> None:
 
 def test_lines_that_a_command_may_have_written_are_unknown(repository: Place) -> None:
     """A session was at work when the commit was made, or nothing was recorded yet: nobody knows who wrote the line."""
-    store(repository, event("UserPromptSubmit", "s2", prompt="Something else"), start_ms=int(time.time() * 1000))
+    made_ms = 1000 * int(git(repository, "log", "-1", "--format=%ct"))  # not now: that may be the next second
+    store(repository, event("UserPromptSubmit", "s2", prompt="Something else"), start_ms=made_ms)
     assert "2 lines: 1 by agents, 0 by people, 1 unknown" in run("commit")
     (Path(repository.project) / "late.py").write_text("x = 1\n")
     git(repository, "add", "-A")

@@ -13,7 +13,8 @@ import pytest
 from sessionlog.archive.place import Place
 from sessionlog.transcripts import importer
 from tests.cli.test_cli import run
-from tests.conftest import PAYLOAD_FILES, ROOT, Hook
+from tests.conftest import PAYLOAD_FILES, ROOT
+from tests.helpers.recording import record
 from tests.helpers.transcript_files import recorded as transcripts
 
 SECTIONS = re.findall(
@@ -23,9 +24,8 @@ TYPED = {"SESSION": "f0b8", "WORDS": "hello"}
 
 
 @pytest.fixture
-def recorded(home: Path, hook: Hook, place: Place) -> None:
-    for path in PAYLOAD_FILES:
-        hook(path.read_bytes())
+def recorded(home: Path, place: Place) -> None:
+    record(place, [json.loads(path.read_bytes()) for path in PAYLOAD_FILES])
     transcripts(home)
     importer.run()
 

@@ -14,6 +14,7 @@ from sessionlog.ask import audit
 from sessionlog.cli import table
 from sessionlog.cli.main import cli
 from sessionlog.errors import SessionlogError
+from tests.conftest import thorough
 from tests.helpers import odd_archive
 
 COMMANDS = [
@@ -24,7 +25,7 @@ COMMANDS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(6 if thorough() else 3))
 def test_no_view_and_no_question_breaks(place: projects.Place, seed: int) -> None:
     odd_archive.fill(place, random.Random(seed))
     with closing(read.connect(place)) as connection:
@@ -36,7 +37,7 @@ def test_no_view_and_no_question_breaks(place: projects.Place, seed: int) -> Non
                 audit.ask(connection, query, since)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(4 if thorough() else 2))
 def test_no_command_breaks(place: projects.Place, seed: int) -> None:
     odd_archive.fill(place, random.Random(seed), legible=True)
     for words in COMMANDS:

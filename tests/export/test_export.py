@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tracemalloc
 from contextlib import closing
 from html.parser import HTMLParser
@@ -29,6 +28,7 @@ from sessionlog.text import inert_markdown
 from sessionlog.transcripts import importer
 from tests.cli.test_cli import failing, printed, run
 from tests.conftest import FIXTURES, PAYLOAD_FILES, Hook, rows, thorough
+from tests.helpers import forking
 from tests.helpers.archives import event, store
 from tests.helpers.payloads import FLAT, NESTED
 from tests.helpers.recording import ATTACKS, hostile_session, record, use_archive
@@ -227,8 +227,7 @@ def test_transcripts_are_left_to_restore_and_said_so(place: projects.Place, monk
 @pytest.mark.parametrize("form", FORMATS)
 def test_the_same_archive_gives_the_same_bytes(filled: Any, form: str) -> None:
     environment = {**os.environ, "TZ": "Asia/Tokyo"}
-    command = [sys.executable, "-m", "sessionlog", "export", "--format", form, "--detail", "full"]
-    other = subprocess.run(command, env=environment, capture_output=True, check=True).stdout
+    other = forking.run("export", "--format", form, "--detail", "full", env=environment).stdout
     assert exported("--format", form, "--detail", "full") == other
 
 

@@ -55,7 +55,7 @@ def test_a_database_with_wrong_bytes(fault: Fault, dice: random.Random, times: i
     place = fault.place
     fill(place, 120)
     sound = Path(place.db).read_bytes()
-    for _ in range(30 * times):
+    for _ in range(10 * times):
         for path in Path(place.home).iterdir():
             path.unlink()
         Path(place.db).write_bytes(damaged := spoiled(sound, dice))
@@ -133,7 +133,7 @@ def recorded(fault: Fault, count: int) -> list[str]:
 def test_a_wal_that_was_cut_off(fault: Fault, dice: random.Random, times: int) -> None:
     """What the cut took is gone; all before it and all after it is there, and the archive is sound."""
     place = fault.place
-    for _ in range(8 * times):
+    for _ in range(3 * times):
         before = recorded(fault, 4)
         wal = Path(f"{place.db}-wal")
         os.truncate(wal, dice.randrange(wal.stat().st_size))
@@ -169,7 +169,7 @@ def test_the_shared_memory_file_is_deleted(fault: Fault, times: int, reader: boo
     connection = read.connect(place)
     if not reader:
         connection.close()
-    for _ in range(3 * times):
+    for _ in range(2 * times):
         fault.hooks(4)
         if reader:
             connection.execute("SELECT count(*) FROM events").fetchone()

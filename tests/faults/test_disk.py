@@ -139,7 +139,7 @@ def test_on_a_read_only_disk_events_wait_and_all_can_be_read(
 @pytest.mark.fault("folder removed mid-run")
 def test_the_folder_is_removed_mid_run(fault: Fault, times: int) -> None:
     for _ in range(times):
-        worker = threading.Thread(target=fault.hooks, args=(40,))
+        worker = threading.Thread(target=fault.hooks, args=(24,))
         worker.start()
         for _ in range(5):
             shutil.rmtree(fault.place.home, ignore_errors=True)
@@ -147,7 +147,7 @@ def test_the_folder_is_removed_mid_run(fault: Fault, times: int) -> None:
         worker.join()
         shutil.rmtree(fault.place.home)
         fault.kept.clear()  # what was in the folder went with it; from now on nothing may be missing
-        fault.hooks(20)
+        fault.hooks(12)
         fault.check()
         assert_sound(fault.place)
 

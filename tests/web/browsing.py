@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import http.client
 import urllib.request
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 import axe_playwright_python
@@ -29,8 +29,9 @@ class Site(NamedTuple):
 AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js").read_text()
 # Rules that depend on the colours. All others find the same in light and dark.
 COLOURS = ("color-contrast", "link-in-text-block")
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
-Share = Callable[[Callable[[Place], Iterable[dict[str, Any]]]], Site]
+Share = Callable[..., Site]  # events of an archive, and arguments of `browse`
 
 
 # The cookie of each server that a test started, by host and port.
@@ -65,15 +66,8 @@ def complaints(page: Page, colours: str = "light and dark") -> dict[str, list[st
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE)
     found: dict[str, list[str]] = {}
-    for scheme in ("light", "dark"):
-        options: dict[str, Any] = {"resultTypes": ["violations"]}
-        with_colours = thorough() or scheme in colours
-        if scheme == "light":
-            options["rules"] = {name: {"enabled": with_colours} for name in COLOURS}
-        elif with_colours:
-            options["runOnly"] = COLOURS
-        else:
-            continue
+    for scheme in [scheme for scheme in SCHEMES if thorough() or scheme in colours]:
+        options: dict[str, Any] = {"resultTypes": ["violations"], **({"runOnly": COLOURS} if found else {})}
         page.emulate_media(color_scheme=scheme)
         violations = page.evaluate("async options => (await axe.run(document, options)).violations", options)
         found[scheme] = [f"{rule['id']}: {rule['nodes'][0]['html'][:200]}" for rule in violations]

@@ -29,8 +29,9 @@ from tests.web.browsing import Open, Serve, Share, Site, headers, log_in
 # The shell first: it has no window around the page, and a new context costs a fifth of the time.
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 CHROMIUM = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
-# As long as pages wait for elsewhere; the machine may be busy.
-expect.set_options(timeout=15_000)
+# The machine may be busy, and what comes in time costs nothing.
+PATIENCE_MS = 60_000
+expect.set_options(timeout=PATIENCE_MS)
 # Chromium's own traffic would be refused on machines without a network, many times a second.
 SWITCHES = [
     "--no-sandbox",
@@ -124,12 +125,12 @@ def share(servers: Servers, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     project.mkdir()
     with serving(servers, folder) as start:
 
-        def fill(events: Callable[[Place], Iterable[dict[str, Any]]]) -> Site:
+        def fill(events: Callable[[Place], Iterable[dict[str, Any]]], *arguments: str) -> Site:
             with pytest.MonkeyPatch.context() as patch:
                 empty_home(patch, folder)
                 place = projects.place(os.path.realpath(project))
                 store(place, *events(place))
-                return Site(start(), place)
+                return Site(start(*arguments), place)
 
         yield fill
 
@@ -164,6 +165,7 @@ class Tabs:
                 viewport={"width": 390, "height": 844} if phone else {"width": 1280, "height": 800},
                 is_mobile=phone,
                 has_touch=phone,
+                reduced_motion="reduce",  # a badge that breathes is drawn 60 times a second
                 permissions=["clipboard-read", "clipboard-write"],
             )
         return self.contexts[phone]
@@ -189,7 +191,7 @@ def visit(tabs: Tabs) -> Iterator[Open]:
             name, _, value = cookie.partition("=")
             context.add_cookies([{"name": name, "value": value, "url": "/".join(address.split("/", 3)[:3])}])
         page = context.new_page()
-        page.set_default_timeout(15_000)
+        page.set_default_timeout(PATIENCE_MS)
         if dark:
             page.emulate_media(color_scheme="dark")
         page.on("request", is_here)

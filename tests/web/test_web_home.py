@@ -17,6 +17,7 @@ from sessionlog.archive import place as projects
 from sessionlog.archive.place import Place
 from sessionlog.ask.rollup import open as rollup
 from sessionlog.transcripts import importer
+from sessionlog.web import counting
 from tests.helpers.archives import bash, call, event, store
 from tests.helpers.transcript_lines import Transcript
 from tests.web.browsing import Open, Serve, urlopen
@@ -172,3 +173,13 @@ def test_what_is_being_counted_is_not_waited_for(busy: Place, serve: Serve, visi
     # The page shows the rest by itself.
     expect(page.locator(".calendar")).to_be_visible(timeout=60_000)
     assert page.locator("#counting").count() == 0
+
+
+def test_counts_that_cannot_be_kept_are_made_each_time(busy: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counting, "FEW", 0)
+    Path(rollup.KIND.path(busy)).mkdir()  # nothing can be written there
+    with closing(counting.connect(busy)) as first:
+        assert rollup.is_preview(first)
+    assert counting.start(busy).future.exception(60) is None
+    with closing(counting.connect(busy)) as then:
+        assert not rollup.is_preview(then)

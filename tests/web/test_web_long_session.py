@@ -50,6 +50,50 @@ def walk(page: Page, key: str, steps: int) -> tuple[list[int], int]:
     return [int(name[1:]) for name in seen], most
 
 
+def test_a_long_session_opens_anywhere_and_scrolls(address: str, visit: Open) -> None:
+    """Many times as long as what the page holds at once; twenty thousand events in a thorough run."""
+    middle = 21 * TURNS
+    page = visit(address)
+    assert page.locator(".call").count() < 100
+    expect(page.locator("#outline summary")).to_contain_text(f"{TURNS}")
+    for _ in range(8):
+        page.mouse.wheel(0, 4000)
+        page.wait_for_timeout(150)
+    expect(page.locator("#outline li.here")).not_to_contain_text(re.compile(r"Step 1\b"))
+    until(page, "Number(document.querySelectorAll('.call')[0].id.slice(1)) > 20")
+    # Each call is there once, in order, whatever was loaded when.
+    numbers = page.evaluate("[...document.querySelectorAll('.call')].map(e => Number(e.id.slice(1)))")
+    assert numbers == sorted(set(numbers))
+    # The middle, and upwards from there without a jump of what one reads.
+    page = visit(f"{address}?at=e{middle}#e{middle}")
+    target = page.locator(".target")
+    expect(target).to_be_visible()
+    assert is_in_view(page, ".target")
+    page.wait_for_timeout(600)
+    assert is_in_view(page, ".target")
+    first = page.evaluate("document.querySelector('.call').id")
+    page.evaluate("scrollTo({ top: 0, behavior: 'instant' })")
+    until(page, f"document.querySelector('.call').id !== '{first}'")
+    page.wait_for_timeout(500)
+    assert is_in_view(page, f"#{first}"), "what was at the top is still there, with more above it"
+    for _ in range(6):
+        page.mouse.wheel(0, -3000)
+        page.wait_for_timeout(150)
+    until(page, f"Number(document.querySelector('.call').id.slice(1)) < {middle - 100}")
+    numbers = page.evaluate("[...document.querySelectorAll('.call')].map(e => Number(e.id.slice(1)))")
+    assert numbers == sorted(set(numbers))
+    assert middle // 2 < numbers[0]
+    # A prompt that is not on the page is fetched.
+    page = visit(f"{address}?end=1")
+    page.locator("#outline a", has_text=f"Step {TURNS - 20}").first.click()
+    expect(page.locator(".target .words")).to_have_text(f"Step {TURNS - 20} 第{TURNS - 20}步")
+    assert is_in_view(page, ".target")
+    page.keyboard.press("n")
+    expect(page.locator(".target .words")).to_have_text(f"Step {TURNS - 19} 第{TURNS - 19}步")
+    page.keyboard.press("G")
+    expect(page.locator("#timeline")).to_contain_text(f"Step {TURNS} is done")
+
+
 def test_the_tab_holds_what_is_near(address: str, visit: Open) -> None:
     page = visit(address)
     seen, most = walk(page, "j", STEPS)
@@ -130,7 +174,9 @@ def test_the_outline_and_the_map_follow(address: str, visit: Open) -> None:
     you = page.locator("#you")
     assert 400 < float(you.get_attribute("x") or 0) < 600
     # Beyond the prompts that are listed.
-    walk(page, "n", 42)
+    page.locator("#outline li a").last.click()
+    expect(line).to_contain_text(f"Step {TURNS // 2 + 41} ")
+    walk(page, "n", 2)
     expect(line).to_contain_text(f"Step {TURNS // 2 + 43} ")
     until(page, in_sight)
     page.keyboard.press("G")

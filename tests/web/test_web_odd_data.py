@@ -81,6 +81,7 @@ def test_a_browser_shows_it(place: projects.Place, serve: Serve, visit: Open) ->
     odd_archive.fill(place, random.Random(7), legible=True)
     top = serve()
     session = next(path for path in starts(place) if "/-/session/" in path and not path.endswith("/"))
+    page = visit(top)
     for path in ("/", session, "/-/search?q=x", "/-/dashboard", "/-/files", f"/{place.name}/events"):
-        page = visit(urljoin(top, path))
+        page.goto(urljoin(top, path))
         assert page.locator("h1").first.is_visible(), path

@@ -197,8 +197,8 @@ def test_more_hits_than_a_page_holds(place: Place, serve: Serve, visit: Open) ->
         older = page.get_by_text("Older hits")
         if not older.count():
             break
-        older.click()
-        page.wait_for_load_state()
+        with page.expect_navigation():
+            older.click()
     assert sorted(seen) == sorted(f"word {number}" for number in range(70))
 
 

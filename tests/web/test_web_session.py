@@ -17,7 +17,7 @@ from sessionlog.archive.place import Place
 from sessionlog.web import ansi, highlight
 from tests.conftest import thorough
 from tests.helpers.archives import call, event, store
-from tests.helpers.recording import hostile_session
+from tests.helpers.recording import hostile_session, record
 from tests.web.browsing import Open, Serve, Share, Site, complaints, headers
 
 
@@ -215,10 +215,10 @@ def test_filters_are_in_the_address(site: Site, visit: Open) -> None:
 
 def until(page: Page, condition: str) -> None:
     """Wait for it from outside: the policy of the page lets no text be run as a script."""
-    for _ in range(150):
+    for _ in range(1200):
         if page.evaluate(condition):
             return
-        page.wait_for_timeout(100)
+        page.wait_for_timeout(50)
     raise AssertionError(condition)
 
 
@@ -319,52 +319,6 @@ def a_long_session(events: int) -> list[dict[str, Any]]:
     return found
 
 
-def test_a_long_session_opens_anywhere_and_scrolls(place: Place, serve: Serve, visit: Open) -> None:
-    """Many times as long as what the page holds at once; twenty thousand events in a thorough run."""
-    turns = 477 if thorough() else 60
-    middle = 21 * turns
-    store(place, *a_long_session(42 * turns))
-    base = f"{serve()}{path_of(place)[1:]}"
-    page = visit(base)
-    assert page.locator(".call").count() < 100
-    expect(page.locator("#outline summary")).to_contain_text(f"{turns}")
-    for _ in range(8):
-        page.mouse.wheel(0, 4000)
-        page.wait_for_timeout(150)
-    expect(page.locator("#outline li.here")).not_to_contain_text(re.compile(r"Step 1\b"))
-    until(page, "Number(document.querySelectorAll('.call')[0].id.slice(1)) > 20")
-    # Each call is there once, in order, whatever was loaded when.
-    numbers = page.evaluate("[...document.querySelectorAll('.call')].map(e => Number(e.id.slice(1)))")
-    assert numbers == sorted(set(numbers))
-    # The middle, and upwards from there without a jump of what one reads.
-    page = visit(f"{base}?at=e{middle}#e{middle}")
-    target = page.locator(".target")
-    expect(target).to_be_visible()
-    assert is_in_view(page, ".target")
-    page.wait_for_timeout(600)
-    assert is_in_view(page, ".target")
-    first = page.evaluate("document.querySelector('.call').id")
-    page.evaluate("scrollTo({ top: 0, behavior: 'instant' })")
-    until(page, f"document.querySelector('.call').id !== '{first}'")
-    page.wait_for_timeout(500)
-    assert is_in_view(page, f"#{first}"), "what was at the top is still there, with more above it"
-    for _ in range(6):
-        page.mouse.wheel(0, -3000)
-        page.wait_for_timeout(150)
-    numbers = page.evaluate("[...document.querySelectorAll('.call')].map(e => Number(e.id.slice(1)))")
-    assert numbers == sorted(set(numbers))
-    assert middle // 2 < numbers[0] < middle - 100
-    # A prompt that is not on the page is fetched.
-    page = visit(f"{base}?end=1")
-    page.locator("#outline a", has_text=f"Step {turns - 20}").first.click()
-    expect(page.locator(".target .words")).to_have_text(f"Step {turns - 20} 第{turns - 20}步")
-    assert is_in_view(page, ".target")
-    page.keyboard.press("n")
-    expect(page.locator(".target .words")).to_have_text(f"Step {turns - 19} 第{turns - 19}步")
-    page.keyboard.press("G")
-    expect(page.locator("#timeline")).to_contain_text(f"Step {turns} is done")
-
-
 def test_without_scripts_there_are_links_to_earlier_and_later(place: Place, serve: Serve) -> None:
     store(place, *a_long_session(600))
     address = serve()
@@ -398,8 +352,8 @@ def test_live_session_grows_while_the_hook_writes(
     hook({**running, "hook_event_name": "PostToolUse", "tool_response": {"stdout": "woke up", "stderr": ""}})
     expect(page.locator(".call.is-ok")).to_have_count(1)
     expect(page.locator(".call .badge")).to_have_count(0)
-    for number in range(30):
-        hook({**base, "hook_event_name": "Notification", "message": f"notice {number}"})
+    notices = [{**base, "hook_event_name": "Notification", "message": f"notice {number}"} for number in range(30)]
+    record(place, notices, int(time.time() * 1000), 0)
     # Whoever is at the bottom stays there.
     expect(page.locator("#timeline")).to_contain_text("notice 29")
     page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
@@ -418,7 +372,7 @@ def test_live_session_grows_while_the_hook_writes(
 
 def test_hostile_content_does_nothing(place: Place, serve: Serve, visit: Open) -> None:
     store(place, *hostile_session("hostile"))
-    big = "<script>document.title='pwned'</script>" + "\u202e\x1b[31m" + "x" * (5_000_000 if thorough() else 400_000)
+    big = "<script>document.title='pwned'</script>" + "\u202e\x1b[31m" + "x" * (5_000_000 if thorough() else 250_000)
     store(
         place,
         event("UserPromptSubmit", "big", prompt=big),
@@ -427,7 +381,7 @@ def test_hostile_content_does_nothing(place: Place, serve: Serve, visit: Open) -
             "Write",
             session_id="big",
             file_path="/p/a.py",
-            content="\n".join([big, *["a = 1"] * (100_000 if thorough() else 5_000)]),
+            content="\n".join([big, *["a = 1"] * (100_000 if thorough() else 3_000)]),
         ),
         *pair("Edit", session_id="big", file_path=big, old_string=big, new_string=f"{big}!"),
         *pair(big[:2000], session_id="big", error=big, anything=big, more=[big, {big[:99]: 1}]),
@@ -489,7 +443,8 @@ def test_page_is_sound_for_everybody(site: Site, visit: Open, width: int) -> Non
     page = visit(f"{address}{path_of(place)[1:]}", phone=width == 390)
     page.set_viewport_size({"width": width, "height": 900})
     said = {}
-    for end in ("", "?trouble=1", "/files"):
+    other = "?trouble=1" if width == 390 else "/files"
+    for end in ("", "?trouble=1", "/files") if thorough() else ("", other):
         page.goto(f"{address}{path_of(place)[1:]}{end}")
         page.evaluate("document.querySelectorAll('details').forEach(e => { e.open = true })")
         page.wait_for_load_state("networkidle")

@@ -81,15 +81,17 @@ def is_preview(connection: sqlite3.Connection) -> bool:
 
 
 def _ids(archive: sqlite3.Connection, table: str) -> tuple[int, int]:
-    """The number before the first, and the last one."""
-    row = archive.execute(f"SELECT ifnull(min(id), 1) - 1 AS first, ifnull(max(id), 0) AS last FROM {table}").fetchone()
-    return row["first"], row["last"]
+    """The number before the first, and the last one. Asked one by one: SQLite reads all rows for both at once."""
+    first, last = (
+        archive.execute(f"SELECT {which}(id) AS id FROM {table}").fetchone()["id"] or 0 for which in ("min", "max")
+    )
+    return max(0, first - 1), last
 
 
 def _behind(place: Place, identity: str, newest: list[tuple[int, int]]) -> int:
     """How many events and parts of transcripts are not counted yet; all, if the digest is being written."""
     counted: tuple[int, ...] = (0, 0)
-    if os.path.exists(path := KIND.path(place)):
+    if os.path.isfile(path := KIND.path(place)):
         try:
             with closing(sqlite3.connect(readonly.file_uri(path, "mode=rw"), uri=True, timeout=SHORT_WAIT)) as digest:
                 if KIND.is_made_for(digest, identity):
@@ -110,7 +112,7 @@ def state(connection: sqlite3.Connection) -> tuple[Any, ...] | None:
 def _as_it_is(place: Place, identity: str, stamp: str, patience: float) -> sqlite3.Connection | None:
     """The digest, if nobody has written to the archive since it was made."""
     path = KIND.path(place)
-    if not stamp or not os.path.exists(path):
+    if not stamp or not os.path.isfile(path):
         return None
     uri = readonly.file_uri(path, "mode=rw")
     connection = sqlite3.connect(uri, uri=True, timeout=patience, isolation_level=None)
