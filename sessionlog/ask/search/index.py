@@ -6,8 +6,8 @@ It is a file of its own beside the archive (see archive/sidecar.py).
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from sessionlog.agents.claude_code.tools import CALL_ENDS, CALL_START
@@ -50,7 +50,7 @@ class Document(NamedTuple):
     """What the index takes in of one event or message."""
 
     fields: dict[str, str]
-    tags: list[str]
+    tags: tuple[str, ...]
 
 
 def path_of(place: Place) -> str:
@@ -105,17 +105,11 @@ def document_of_event(row: Row) -> Document | None:
         "code": _joined(row["old_string"], row["new_string"], row["content"]),
         "output": _joined(row["error"], *_strings(answer)),
     }
-    tags = [tag("event", name), tag("role", role_of_event(name, tool)), tag("session", row["session_id"])]
-    if tool:
-        tags.append(tag("tool", tool))
-    if row["action"]:
-        tags.append(tag("action", row["action"]))
-    if row["agent_id"]:
-        tags.append(tag("agent", row["agent_id"]))
-        tags.append(tag("agent", row["agent_type"] or ""))
-    if row["outcome"] == "failed":
-        tags.append("failed")
-    return Document(fields, tags)
+    agent = (row["agent_id"], row["agent_type"] or "") if row["agent_id"] else ()
+    failed = row["outcome"] == "failed"
+    return Document(
+        fields, _tags(name, role_of_event(name, tool), row["session_id"], tool, row["action"], agent, failed)
+    )
 
 
 def document_of_message(row: Row) -> Document | None:
@@ -130,22 +124,30 @@ def document_of_message(row: Row) -> Document | None:
         fields["output" if kind == "tool_result" else "said"] = row["text"] or ""
     if row["thinking"]:
         fields["said"] = _joined(fields["said"], row["thinking"])
-    tags = [tag("event", kind), tag("role", role_of_message(kind, row["role"])), tag("session", row["session_id"])]
-    if row["tool_name"]:
-        tags.append(tag("tool", row["tool_name"]))
-    if row["action"]:
-        tags.append(tag("action", row["action"]))
-    if row["agent_id"]:
-        tags.append(tag("agent", row["agent_id"]))
-    if row["outcome"] == "failed":
-        tags.append("failed")
-    return Document(fields, tags)
+    agent = (row["agent_id"],) if row["agent_id"] else ()
+    role, failed = role_of_message(kind, row["role"]), row["outcome"] == "failed"
+    return Document(fields, _tags(kind, role, row["session_id"], row["tool_name"], row["action"], agent, failed))
+
+
+@lru_cache(4096)  # a session has few different ones
+def _tags(
+    name: str, role: str, session_id: str, tool: str | None, action: str | None, agent: tuple[str, ...], failed: bool
+) -> tuple[str, ...]:
+    tags = [tag("event", name), tag("role", role), tag("session", session_id)]
+    if tool:
+        tags.append(tag("tool", tool))
+    if action:
+        tags.append(tag("action", action))
+    tags += [tag("agent", one) for one in agent]
+    return (*tags, "failed") if failed else tuple(tags)
+
+
+_ROLES = {"UserPromptSubmit": "user", "Stop": "assistant", "SubagentStop": "assistant"}
 
 
 def role_of_event(name: str, tool: str | None) -> str:
     """Who said or did it: user, assistant, tool or system."""
-    roles = {"UserPromptSubmit": "user", "Stop": "assistant", "SubagentStop": "assistant"}
-    return roles.get(name, "tool" if tool else "system")
+    return _ROLES.get(name, "tool" if tool else "system")
 
 
 def role_of_message(kind: str, role: str | None) -> str:
@@ -247,19 +249,26 @@ def _json(text: str | None) -> Any:
         return None
 
 
-def _strings(value: Any) -> Iterator[str]:
+def _strings(value: Any) -> list[str]:
     """All texts inside a JSON value, in their order."""
-    stack = [value]
+    found: list[str] = []
+    stack = [value] if value else []
     while stack:
         item = stack.pop()
         if isinstance(item, str):
-            yield item
+            found.append(item)
         elif isinstance(item, list):
             stack += reversed(item)
         elif isinstance(item, dict):
-            stack += [child for key, child in reversed(item.items()) if key not in _NOT_INDEXED]
+            stack += [child for key, child in reversed(item.items()) if child and key not in _NOT_INDEXED]
+    return found
 
 
 def _joined(*texts: str | None) -> str:
-    text = "\n".join([text for text in texts if text])
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+    text = "\n".join(filter(None, texts))
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:  # half a surrogate pair
+            return text.encode("utf-8", "replace").decode()
+    return text
