@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -102,8 +102,11 @@ def needle(folder: Path) -> Place:
 def cpu(server: postgres.Server) -> float:
     """The CPU seconds of the server so far, with the connections that are over."""
     main = psutil.Process(server.pid)
-    total = sum(main.cpu_times()[:4])
-    return total + sum(sum(child.cpu_times()[:2]) for child in main.children(recursive=True))
+    total = 0.0
+    for child in main.children(recursive=True):
+        with suppress(psutil.NoSuchProcess):  # it has ended, and is counted with the main process below
+            total += sum(child.cpu_times()[:2])
+    return total + sum(main.cpu_times()[:4])
 
 
 def prepare(server: postgres.Server, database: str, developers: int) -> None:

@@ -47,6 +47,7 @@ def pytest_configure(config: pytest.Config) -> None:
         settings.load_profile("quick")
     usual_signals()
     keep_files_in_memory()
+    tempfile.gettempdir()  # which Python remembers: not the folder of the test that asks first
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # else every process that a test starts compiles all modules anew
 
 
@@ -133,7 +134,7 @@ def no_process_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         for pid in with_descendants(process.pid):
             with suppress(OSError):
                 os.kill(pid, getattr(signal, "SIGKILL", signal.SIGTERM))
-        process.wait(timeout=20)
+        process.wait(timeout=60)
     assert not left, f"still running after the test: {[process.args for process in left]}"
 
 

@@ -10,6 +10,7 @@ import os
 import sqlite3
 import sys
 from itertools import chain
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from sessionlog.archive import append
@@ -29,7 +30,8 @@ _ROW = ("id", *COLUMNS, "salt", "hash")
 _VALUES = f"({', '.join('?' * len(_ROW))})"
 _INSERT = f"INSERT INTO main.events ({', '.join(_ROW)}) VALUES "
 _SEVERAL = _INSERT + ", ".join([_VALUES] * AT_ONCE)
-_ORDER = tuple((("id", *COLUMNS, "salt")).index(name) for name in append.DIGESTED)
+_values_of = itemgetter(*COLUMNS)
+_digested = itemgetter(*map(("id", *COLUMNS, "salt").index, append.DIGESTED))
 _NEWEST = "SELECT max(ifnull((SELECT last_removed_id FROM archive), 0), ifnull((SELECT max(id) FROM events), 0))"
 _HEAD = "SELECT head_hash FROM sessions WHERE session_id = ?"
 _DURATION = COLUMNS.index("duration_ms")
@@ -59,7 +61,7 @@ class Appender:
 
     def add(self, record: Record) -> bool:
         """Add an event. False if a column holds something else than text: that is for SQLite to convert or refuse."""
-        values = [*map(record.__getitem__, COLUMNS)]
+        values = [*_values_of(record)]
         duration = values[_DURATION]
         if duration is not None and (type(duration) is not int or not -(2**63) <= duration < 2**63):
             return False
@@ -76,7 +78,7 @@ class Appender:
         self._newest += 1
         salt = self._new_salt()
         row = (self._newest, *stored, salt.encode())
-        hashed = append.link(self._heads[session_id], append.digest([row[place] for place in _ORDER]))
+        hashed = append.link(self._heads[session_id], append.digest(_digested(row)))
         self._heads[session_id] = hashed
         self._rows.append((self._newest, *values, salt, hashed))
         if len(self._rows) == AT_ONCE:

@@ -348,10 +348,10 @@ def test_no_hook_runs_what_is_in_its_folder(home: Path, trap: Path, mark: Path, 
     user.moves_in(home, trap, mark.parent)
     command = [*user.python, str(ROOT / "hooks" / handler)]
     for payload in (json.dumps(prompt("hello")).encode(), b"no JSON"):
-        done = subprocess.run(command, input=payload, timeout=20, check=False, capture_output=True, **user.who)
+        done = subprocess.run(command, input=payload, timeout=60, check=False, capture_output=True, **user.who)
         assert done.returncode == (0 if payload[:1] == b"{" else 1), done.stderr
     if user.number is None:
-        subprocess.run(["sh", "-c", f"{SESSIONLOG}-hook Stop"], input=b"{}", timeout=20, check=False)
+        subprocess.run(["sh", "-c", f"{SESSIONLOG}-hook Stop"], input=b"{}", timeout=60, check=False)
     place = projects.place(os.path.realpath(trap))
     assert rows(place)[0]["prompt"] == "hello"
     assert os.stat(place.db).st_uid == (os.geteuid() if user.number is None else user.number)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import random
@@ -11,12 +12,14 @@ import signal
 import sqlite3
 import statistics
 import subprocess
+import sys
+import termios
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pytest
 
@@ -77,6 +80,11 @@ def test_killed_hooks_leave_the_archive_sound_and_every_reported_event_in_it_onc
     assert_sound(fault.place)
 
 
+def waits_in(pipe: BinaryIO) -> bool:
+    """Whether there is something that the other end has not read."""
+    return any(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)))
+
+
 @pytest.mark.fault("signals: hook")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_session_does_not_lose_the_event(fault: Fault, number: int) -> None:
@@ -87,7 +95,9 @@ def test_an_interrupted_session_does_not_lose_the_event(fault: Fault, number: in
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, bufsize=0, **pipes) as process:  # type: ignore[call-overload]
         process.stdin.write(half)
-        time.sleep(0.4)  # by now it reads
+        time.sleep(0.2)
+        while sys.platform == "linux" and waits_in(process.stdin):
+            time.sleep(0.02)  # a busy machine: it does not read yet
         process.send_signal(number)
         stdout, stderr = process.communicate(rest, timeout=30)
     assert process.returncode == 0

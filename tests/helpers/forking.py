@@ -174,6 +174,7 @@ def _command(
     """Be the command. Ends as a process of Python does."""
     os.environ.clear()
     os.environ.update(environment)
+    tempfile.tempdir = None  # it is where this environment says
     time.tzset()
     os.chdir(folder)
     for number, file in enumerate(files):

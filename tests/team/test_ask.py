@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,31 @@ def test_two_characters_are_found_wherever_they_stand(team: Team) -> None:
             scan = {row[0] for row in team.ask("SELECT id FROM events WHERE strpos(prompt, %s) > 0", pair)}
             hits = {hit.row["id"] for hit, _ in ask.search(server, pair, find.NO_FILTERS, ask.EVERYBODY, 0)}
             assert hits == scan and scan, pair
+
+
+def test_hits_of_all_months_come_newest_first(team: Team) -> None:
+    """The newest month is asked before the others; years ago and next year are in no month's table."""
+    place = teams.project("shop")
+    now, year = int(time.time() * 1000), 365 * 86_400_000
+    times = [1_000_000_000_000, *(now - number * year // 9 for number in range(9, -1, -1)), now + year]
+    for number, start in enumerate(times):
+        archives.store(
+            place,
+            *[archives.event("UserPromptSubmit", prompt=f"everywhere {number} {each}") for each in range(3)],
+            start_ms=start,
+        )
+    teams.shipped(place)
+    newest = [at for (at,) in team.ask("SELECT at FROM events ORDER BY at DESC, id DESC")]
+    assert len(newest) == 36
+    for most in (1, 3, 4, 5, 7, 35, 36, 100):
+        found = team.ask("SELECT at FROM search('everywhere', most => %s)", most)
+        assert [at for (at,) in found] == newest[:most]
+    for until in (newest[4], newest[17], newest[34]):
+        found = team.ask("SELECT at FROM search('everywhere', until => %s)", until)
+        assert [at for (at,) in found] == [at for at in newest if at < until]
+    with connection.connect("ann") as server:
+        hits = [hit.row["at"] for hit, _ in ask.search(server, "everywhere", find.NO_FILTERS, ask.EVERYBODY, 0)]
+    assert hits == newest
 
 
 def test_words_hold_no_syntax(team: Team) -> None:

@@ -78,7 +78,7 @@ def servers() -> Iterator[Servers]:
     """One for all tests."""
     made = Servers()
     yield made
-    made.process.communicate(timeout=20)
+    made.process.communicate(timeout=60)
 
 
 @contextmanager

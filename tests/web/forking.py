@@ -39,6 +39,7 @@ for name in ("python", "bash", "json"):
 def serve(arguments: list[str], environment: dict[str, str], folder: str, output: str) -> None:
     os.environ.clear()
     os.environ.update(environment)
+    tempfile.tempdir = None  # it is where this environment says
     os.chdir(folder)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(os.open(output, os.O_WRONLY), 1)

@@ -99,7 +99,7 @@ def test_datasette_itself_shows_the_same_pages(place: Place, tmp_path: Path, vis
         expect(page.locator("table.rows-and-columns")).to_contain_text("rm -rf x")
     finally:
         process.terminate()
-        process.communicate(timeout=20)
+        process.communicate(timeout=60)
 
 
 def _wait_for(address: str) -> None:

@@ -172,7 +172,7 @@ def test_any_text_is_a_question(place: Place, other: Place, serve: Serve, visit:
     more_of_it = ("", "&sort=best", "&tool=%22&role=x&file=[&branch=%27&before=9999999999999999999-x&failed=1")
     for number, question in enumerate(QUESTIONS):
         for more in more_of_it if thorough() else more_of_it[number % 3 :][:1]:
-            connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=20)
+            connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=60)
             connection.request("GET", f"/-/search?q={quote(question)}{more}", headers=headers(address))
             response = connection.getresponse()
             body = response.read().decode()

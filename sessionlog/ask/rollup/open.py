@@ -81,9 +81,11 @@ def is_preview(connection: sqlite3.Connection) -> bool:
 
 
 def _ids(archive: sqlite3.Connection, table: str) -> tuple[int, int]:
-    """The number before the first, and the last one."""
-    row = archive.execute(f"SELECT ifnull(min(id), 1) - 1 AS first, ifnull(max(id), 0) AS last FROM {table}").fetchone()
-    return row["first"], row["last"]
+    """The number before the first, and the last one. Asked one by one: SQLite reads all rows for both at once."""
+    first, last = (
+        archive.execute(f"SELECT {which}(id) AS id FROM {table}").fetchone()["id"] or 0 for which in ("min", "max")
+    )
+    return max(0, first - 1), last
 
 
 def _behind(place: Place, identity: str, newest: list[tuple[int, int]]) -> int:

@@ -158,7 +158,8 @@ def _fts(term: Term) -> str:
 def _highlight(term: Term) -> str:
     words = tokens(term.text)
     body = r"[\W_]*".join(re.escape(word) for word in words)
-    start = _BEGIN if not is_cjk(words[0]) else ""
+    # By far the most places are ruled out by their first letter, which is faster than looking around them.
+    start = f"(?={re.escape(words[0][0])}){_BEGIN}" if not is_cjk(words[0]) else ""
     end = _END if not term.prefix and not is_cjk(words[-1]) else ""
     parts = CAMEL_JOINT.split(term.text)
     if len(parts) > 1:
