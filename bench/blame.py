@@ -92,7 +92,7 @@ def main() -> None:
     events = parser.parse_args().events
     found = archives.archive_of(archives.temporary(f"blame-{events}"), events, small=True)
     large, ordinary = prepare(found, LARGE), prepare(found, ORDINARY)
-    measure(found, "search", "value")  # the index is there already, as in an archive that is in use
+    measure(found, "search", "value", "--wait")  # the index is there already, as in an archive that is in use
     for what, arguments in (
         (f"blame, {LARGE.lines:,} lines, {LARGE.edits:,} edits", ("blame", str(large))),
         ("why, one line of it", ("why", f"{large}:2500")),

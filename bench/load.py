@@ -350,7 +350,7 @@ def main() -> None:
     try:
         found = archives.archive_of(folder / "load", options.events)
         os.environ.update(found.env)
-        timed([*SESSIONLOG, "search", SEARCHES[0]], found.env, 600)  # makes the index of what is there
+        timed([*SESSIONLOG, "search", SEARCHES[0], "--wait"], found.env, 600)  # makes the index of what is there
         with browsing(found.env, found.folder) as server:
             work = Work(found, server, options.sessions, options.rate, options.minutes * 60)
             work.run()

@@ -172,7 +172,7 @@ def sessionlog(folder: Path) -> Logger:
         keeps="every event of every kind, whole, with secrets replaced",
         more="",
         feed=[],
-        search=lambda word: [*SESSIONLOG, "search", word],
+        search=lambda word: [*SESSIONLOG, "search", word, "--wait"],
         search_told="`sessionlog search`",
         database=Path(place.db),
     )

@@ -96,7 +96,7 @@ def reading_costs(found: Archive, patience: float, keep_index: bool, rows: Rows,
         add("its memory", "")
     else:
         sidecar.forget(found.place)
-        first = timed([*SESSIONLOG, "search", WORD], found.env, 3600)
+        first = timed([*SESSIONLOG, "search", WORD, "--wait"], found.env, 3600)
         add("first search, which makes the index", as_text(first), first.seconds * 1000)
         add("its memory", f"{first.memory / 1e6:.0f} MB")
     add("search index", f"{Path(index.path_of(found.place)).stat().st_size / 1e6:,.0f} MB")

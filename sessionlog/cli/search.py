@@ -161,7 +161,17 @@ def _hits(
         except re.error as error:
             raise SessionlogError(f"{question!r} is not a regular expression: {error}") from None
         return search.scan(place, pattern, filters)
-    return search.find(place, question, filters, best_first=best, progress=_Bar(place).show, partial=partial)
+    return _indexed_hits(place, question, filters, best, partial)
+
+
+def _indexed_hits(
+    place: Place, question: str, filters: search.Filters, best: bool, partial: Partial | None
+) -> Iterator[search.Hit]:
+    bar = _Bar(place)
+    for hit in search.find(place, question, filters, best_first=best, progress=bar.show, partial=partial):
+        bar.finish()
+        yield hit
+    bar.finish()
 
 
 class _Bar:
@@ -179,8 +189,12 @@ class _Bar:
         if self.bar is None:
             self.bar = progress_bar(self.label, total)
         self.bar.update(done - self.bar.pos)
-        if done >= total:
+
+    def finish(self) -> None:
+        """Leave the line of the bar, also if not everything was indexed."""
+        if self.bar is not None:
             self.bar.render_finish()
+            self.bar = None
 
 
 def _clients(place: Place) -> dict[str, str]:

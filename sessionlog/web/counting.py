@@ -5,19 +5,26 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 from sessionlog.archive.place import Place
 from sessionlog.ask.rollup import open as rollup
 from sessionlog.web import background
 
-if TYPE_CHECKING:
-    from sessionlog.web.archives import Archive
-
 # Events that are counted while a page waits: within a second.
 FEW = 20_000
 
 _jobs: dict[str, background.Job[None]] = {}
+
+
+class Project(Protocol):
+    """What pages know of a project."""
+
+    @property
+    def label(self) -> str: ...
+
+    @property
+    def place(self) -> Place: ...
 
 
 class Counting(NamedTuple):
@@ -50,11 +57,11 @@ def connect(place: Place, since: str = "", client: str | None = None) -> sqlite3
         return rollup.preview(place, since)
 
 
-def running(found: Iterable[Archive]) -> list[Counting]:
+def running(found: Iterable[Project]) -> list[Counting]:
     """Those of these projects that are being counted."""
-    jobs = ((archive, _jobs.get(archive.place.db)) for archive in found)
+    jobs = ((project, _jobs.get(project.place.db)) for project in found)
     return [
-        Counting(archive.label, job.done, job.total, str(job.future.exception() or "") if job.is_done else "")
-        for archive, job in jobs
+        Counting(project.label, job.done, job.total, str(job.future.exception() or "") if job.is_done else "")
+        for project, job in jobs
         if job and not (job.is_done and job.future.exception() is None)
     ]
