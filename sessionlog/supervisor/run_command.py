@@ -10,7 +10,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 
 LONGEST_ANSWER = 1_000_000  # bytes
@@ -31,7 +31,7 @@ class TimedOut(Exception):
 def run(command: str, brief: bytes, *, cwd: str | None, more: Mapping[str, str], deadline: float) -> str:
     """What the command prints. When it fails, takes too long or never stops printing, all its processes are ended."""
     # A file instead of a pipe: a reviewer that does not read its brief is no trouble.
-    with tempfile.TemporaryFile() as stdin, _ended_by_signals():
+    with tempfile.TemporaryFile() as stdin, _ended_by_signals() as let_signals_in:
         stdin.write(brief)
         stdin.seek(0)
         try:
@@ -49,6 +49,7 @@ def run(command: str, brief: bytes, *, cwd: str | None, more: Mapping[str, str],
             raise ReviewerFailed(f"the reviewer cannot be started: {error}") from error
         with process:
             try:
+                let_signals_in()
                 output, errors = _collect(process, deadline)
                 process.wait(max(0, deadline - time.monotonic()))
             except BaseException as error:
@@ -102,18 +103,31 @@ def _path() -> str:
 
 
 @contextmanager
-def _ended_by_signals() -> Iterator[None]:
-    """Who ends us ends the reviewer: it is in a group of its own, where no signal reaches it."""
+def _ended_by_signals() -> Iterator[Callable[[], None]]:
+    """Who ends us ends the reviewer: it is in a group of its own, where no signal reaches it.
 
-    def end(number: int, _: object) -> None:
-        raise ReviewerFailed(f"ended by {signal.Signals(number).name}")
+    A signal waits until `let_signals_in` is called: while the reviewer is being started, there is nobody to end it.
+    """
+    came: list[int] = []
+    is_open = False
+
+    def end(number: int, _: object = None) -> None:
+        came.append(number)
+        if is_open:
+            raise ReviewerFailed(f"ended by {signal.Signals(came[0]).name}")
+
+    def let_signals_in() -> None:
+        nonlocal is_open
+        is_open = True
+        if came:
+            end(came[0])
 
     if threading.current_thread() is not threading.main_thread():
-        yield
+        yield let_signals_in
         return
     before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     try:
-        yield
+        yield let_signals_in
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

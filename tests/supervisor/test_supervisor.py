@@ -22,7 +22,7 @@ from sessionlog.archive import append
 from sessionlog.archive import place as projects
 from sessionlog.archive.event import COLUMNS
 from sessionlog.install import commands as registration
-from sessionlog.supervisor import contract, records
+from sessionlog.supervisor import contract, records, run_command
 from sessionlog.supervisor.verdict import LONGEST_FEEDBACK, NoVerdict, parse
 from tests.conftest import PAYLOAD_FILES, Hook, rows, thorough
 from tests.helpers.payloads import FLAT
@@ -252,6 +252,21 @@ def test_who_ends_the_supervisor_ends_the_reviewer(tmp_path: Path) -> None:
     while is_running(int((tmp_path / "there").read_text())) and time.monotonic() < until:
         time.sleep(0.02)
     assert not is_running(int((tmp_path / "there").read_text()))
+
+
+def test_a_signal_while_the_reviewer_is_started_ends_the_reviewer(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[int] = []
+
+    class Interrupted(subprocess.Popen):  # type: ignore[type-arg]
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **options)
+            started.append(self.pid)
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(subprocess, "Popen", Interrupted)
+    with pytest.raises(run_command.ReviewerFailed, match="SIGTERM"):
+        run_command.run("sleep 1000", b"", cwd=None, more={}, deadline=time.monotonic() + 60)
+    assert started and not is_running(started[0])
 
 
 def test_a_child_that_a_reviewer_leaves_behind_is_not_waited_for(tmp_path: Path) -> None:
