@@ -71,16 +71,15 @@ def place_at(db: str) -> Place:
 
 def connect(place: Place) -> sqlite3.Connection:
     """A read-only connection to an archive that is up to date: what waited in the spool is in it."""
-    bring_up_to_date(place)
-    if not os.path.exists(place.db):
-        raise nothing_recorded([place])
-    connection = _open_read_only(place.db)
-    connection.row_factory = lambda cursor, row: {
-        column[0]: value for column, value in zip(cursor.description, row, strict=True)
-    }
-    connection.text_factory = lambda data: data.decode("utf-8", "replace")  # JSON may hold half a surrogate pair
+    if projects.waiting_spools(place):
+        bring_up_to_date(place)
+    connection = _open_for_rows(place)
     try:
-        version = connection.execute("PRAGMA user_version").fetchone()["user_version"]
+        version = _version(connection)
+        if version < append.SCHEMA_VERSION:
+            connection.close()
+            bring_up_to_date(place)
+            connection = _open_for_rows(place)
         if version > append.SCHEMA_VERSION:
             raise SessionlogError(f"{place.db} was written by a newer sessionlog; upgrade sessionlog to read it")
         connection.execute("SELECT project FROM archive")
@@ -89,6 +88,18 @@ def connect(place: Place) -> sqlite3.Connection:
         if isinstance(error, SessionlogError):
             raise
         raise SessionlogError(f"{place.db} cannot be read: {error}") from error
+    return connection
+
+
+def _open_for_rows(place: Place) -> sqlite3.Connection:
+    """A connection whose rows are dicts."""
+    if not os.path.exists(place.db):
+        raise nothing_recorded([place])
+    connection = _open_read_only(place.db)
+    connection.row_factory = lambda cursor, row: {
+        column[0]: value for column, value in zip(cursor.description, row, strict=True)
+    }
+    connection.text_factory = lambda data: data.decode("utf-8", "replace")  # JSON may hold half a surrogate pair
     return connection
 
 
@@ -109,8 +120,7 @@ def nothing_recorded(places: list[Place]) -> SessionlogError:
 
 def bring_up_to_date(place: Place) -> None:
     """Store waiting events and upgrade an outdated schema; reading goes on if that is not possible now."""
-    outdated = os.path.exists(place.db) and _version(place) < append.SCHEMA_VERSION
-    if not (outdated or projects.waiting_spools(place)):
+    if not (_is_outdated(place) or projects.waiting_spools(place)):
         return
     try:
         with closing(append.open_for_writing(place)) as connection:
@@ -146,9 +156,17 @@ def _open_read_only(db: str) -> sqlite3.Connection:
     return sqlite3.connect(readonly.uri(db), uri=True)
 
 
-def _version(place: Place) -> int:
+def _is_outdated(place: Place) -> bool:
+    if not os.path.exists(place.db):
+        return False
     try:
         with closing(_open_read_only(place.db)) as connection:
-            return int(connection.execute("PRAGMA user_version").fetchone()[0])
+            return _version(connection) < append.SCHEMA_VERSION
     except (sqlite3.Error, SessionlogError):
-        return append.SCHEMA_VERSION  # not outdated but unreadable: `connect` says so
+        return False  # unreadable: `connect` says so
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    cursor = connection.cursor()
+    cursor.row_factory = None
+    return int(cursor.execute("PRAGMA user_version").fetchone()[0])
