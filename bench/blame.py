@@ -71,11 +71,13 @@ def _edit(rng: random.Random, lines: list[str], number: int) -> tuple[str, str]:
 def measure(found: archives.Archive, *arguments: str) -> tuple[float, float]:
     """The medians of some runs, in milliseconds: by the clock, and of the CPU."""
     took, used = [], []
+    env = {**os.environ, **found.env}
+    env.pop("PYTHONDONTWRITEBYTECODE", None)  # what pip installed is compiled
     for _ in range(TIMES):
         before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
         subprocess.run(
             [sys.executable, "-m", "sessionlog", *arguments],
-            env={**os.environ, **found.env},
+            env=env,
             cwd=found.place.project,
             check=True,
             stdout=subprocess.DEVNULL,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from sessionlog.session.outline import EDITING
@@ -68,6 +68,8 @@ def of_input(inputs: Any, action: str, cwd: str | None = None) -> list[FileEdit]
 
 def _cell(source: str) -> str:
     """The lines of a cell as Jupyter stores them: a JSON text for each."""
+    import json  # with the regular expressions that it compiles; most files are no notebooks
+
     lines = _lf(source).splitlines(keepends=True)
     return "\n".join(f"{json.dumps(line, ensure_ascii=False)}," for line in lines)
 
@@ -78,7 +80,10 @@ def _is_every(edit: Inputs) -> bool:
 
 
 def _text(inputs: Inputs, names: tuple[str, ...]) -> str | None:
-    return next((value for name in names if isinstance(value := inputs.get(name), str)), None)
+    for name in names:
+        if isinstance(value := inputs.get(name), str):
+            return value
+    return None
 
 
 def _lf(text: str) -> str:
@@ -89,8 +94,13 @@ def _absolute(edit: FileEdit, cwd: str | None) -> FileEdit:
     """Agents that name files by where they are in the folder they work in."""
     if not cwd or not os.path.isabs(cwd):
         return edit
-    path, moved_to = (os.path.normpath(os.path.join(cwd, one)) if one else one for one in (edit.path, edit.moved_to))
+    path, moved_to = _joined(cwd, edit.path), _joined(cwd, edit.moved_to)
     return edit._replace(path=path, moved_to=moved_to, whole=None if edit.whole is None else _lf(edit.whole))
+
+
+@lru_cache(1000)  # the history of a file names it thousands of times
+def _joined(cwd: str, path: str) -> str:
+    return os.path.normpath(os.path.join(cwd, path)) if path else path
 
 
 def _patched(patch: str) -> Iterator[FileEdit]:

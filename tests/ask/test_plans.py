@@ -12,7 +12,12 @@ from sessionlog.archive import append, read
 from sessionlog.archive import place as projects
 from sessionlog.archive.event import normalise
 from sessionlog.ask import audit
+from sessionlog.ask.provenance import open as provenance
+from sessionlog.ask.provenance import recorded
+from sessionlog.ask.provenance.recorded import Names
 from sessionlog.fastlib import utc_text
+from tests.helpers.archives import START_MS as FIRST_MS
+from tests.helpers.archives import bash, call, event, store
 from tests.record.test_hook import prompt, tool
 
 CALLS, SESSIONS = 1500, 15
@@ -80,3 +85,50 @@ def test_no_question_goes_through_all_events_for_each_of_them(busy: sqlite3.Conn
         for name in names.split()
     }
     assert {name: steps for name, steps in both.items() if 4 * steps[0] > steps[1]} == {}
+
+
+PATCH = """*** Begin Patch
+*** Update File: other.py
+@@
+-a
++b
+*** Update File: cart.py
+@@
+-one
++two
+*** End Patch"""
+
+
+def test_the_edits_of_a_file_are_found_without_reading_all_others(place: projects.Place) -> None:
+    """Also those of agents whose patches name several files, of which the row has the first."""
+    root = place.project
+    names = Names(root, {root: root}, {"cart.py": "~"})
+    store(place, call("apply_patch", "codex", command=PATCH) | {"cwd": root})
+    with closing(append.open_for_writing(place)) as connection:
+        connection.execute("UPDATE sessions SET client = 'codex'")
+        connection.commit()
+
+    def steps() -> int:
+        taken = 0
+
+        def count() -> int:
+            nonlocal taken
+            taken += 1
+            return 0
+
+        with provenance.archive(place) as (connection, indexed):
+            assert indexed
+            connection.set_progress_handler(count, 1)
+            try:
+                found, _ = recorded.find(connection, names, indexed=True)
+            finally:
+                connection.set_progress_handler(None, 0)
+            without, _ = recorded.find(connection, names, indexed=False)
+        assert [edit.change.replacements[0].new for edit in found] == ["two"] and without == found
+        return taken
+
+    before = steps()
+    for number in range(10):
+        more = [event("Stop", "codex"), bash("ls", "codex"), call("apply_patch", "codex", command=f"*** {number}")]
+        store(place, *more * 20, start_ms=FIRST_MS + 100_000 * (number + 1))
+    assert steps() < 1.5 * before

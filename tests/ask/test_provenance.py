@@ -256,6 +256,8 @@ def test_edits_by_bash_are_told_as_such(place: Place) -> None:
         (["x = f(", "  aa,", "  bb,", ")"], ["x = f(aa, bb)"], [0]),
         (["x = 'a'"], ['x = "a"'], [0]),
         (["return a + b"], ["return a"], [NEW]),
+        # Two lines of as many words are joined: the first one counts, wherever they stand.
+        ([*"abcdefg", "if x:", "if y:"], [*"abcdefg", "if x: if y:"], [*range(7), 7]),
         (["one", "two"], [], []),
         ([], ["one"], [NEW]),
     ],

@@ -26,9 +26,10 @@ _CANDIDATES = 50
 # Lines, or words, that may have come between the pieces of a line that was split.
 _APART = 4
 
-_TOKEN = re.compile(r"\w+|[^\w\s]")
 # Formatters add and remove these, and turn one quote into the other.
 _LAYOUT = frozenset(",;()\\")
+_TOKEN = re.compile(r"\w+|[^\w\s]")
+_WITHOUT_LAYOUT = re.compile(rf"\w+|[^\w\s{re.escape(''.join(sorted(_LAYOUT)))}]")
 
 Tokens = tuple[str, ...]
 
@@ -37,9 +38,8 @@ class Keys(dict[str, Tokens]):
     """What each line says, without its layout: its words and signs; of a line of nothing but layout, the layout."""
 
     def __missing__(self, line: str) -> Tokens:
-        every = _TOKEN.findall(line[:5000])
-        found = tuple('"' if word == "'" else word for word in every if word not in _LAYOUT) or tuple(every)
-        self[line] = found
+        some = line[:5000]
+        self[line] = found = tuple(_WITHOUT_LAYOUT.findall(some.replace("'", '"')) or _TOKEN.findall(some))
         return found
 
     def of(self, lines: Iterable[str]) -> list[Tokens]:
@@ -49,16 +49,23 @@ class Keys(dict[str, Tokens]):
 
 def align(old: Sequence[str], new: Sequence[str], keys: Keys) -> list[int]:
     """For each new line the number of the old one that it is, or NEW."""
-    olds, news = keys.of(old), keys.of(new)
+    return align_keys(old, new, keys.of(old), keys.of(new))
+
+
+def align_keys(old: Sequence[str], new: Sequence[str], olds: list[Tokens], news: list[Tokens]) -> list[int]:
+    """The same where it is known what the lines say."""
     start, end = _same_ends(olds, news)
     i2, j2 = len(olds) - end, len(news) - end
     found = [*range(start), *([NEW] * (j2 - start)), *range(i2, len(olds))]
-    if not set(olds[start:i2]).isdisjoint(news[start:j2]) or _can_slide(olds, start, i2) or _can_slide(news, start, j2):
-        for i, j, length in _equal(olds, news, start, i2, start, j2):
-            found[j : j + length] = range(i, i + length)
-        _slide(old, new, olds, news, found)
-    elif i2 - start == j2 - start == 1:
-        return found  # one line in the place of another, as most edits are
+    if set(olds[start:i2]).isdisjoint(news[start:j2]) and not (
+        _can_slide(olds, start, i2) or _can_slide(news, start, j2)
+    ):
+        # As most edits are. Nothing stayed the same and nothing was moved: all that matters is between the same ends.
+        found[start:j2] = [i + start if i != NEW else NEW for i in _laid_out(olds[start:i2], news[start:j2])]
+        return found
+    for i, j, length in _equal(olds, news, start, i2, start, j2):
+        found[j : j + length] = range(i, i + length)
+    _slide(old, new, olds, news, found)
     for i1, i2, j1, j2 in _differing(found, len(old)):
         _reflowed(olds, news, i1, i2, j1, j2, found)
     used = set(found)
@@ -66,6 +73,17 @@ def align(old: Sequence[str], new: Sequence[str], keys: Keys) -> list[int]:
     if NEW in used and any(free):
         moved(olds, free, news, found)
         _moved_and_reflowed(olds, free, news, found)
+    return found
+
+
+def _laid_out(olds: list[Tokens], news: list[Tokens]) -> list[int]:
+    """The same for lines of which none is as it was: they may have been split or joined."""
+    found = [NEW] * len(news)
+    if olds and news and not len(olds) == len(news) == 1:
+        _reflowed(olds, news, 0, len(olds), 0, len(news), found)
+        used = set(found)
+        if NEW in used:
+            _moved_and_reflowed(olds, [i not in used for i in range(len(olds))], news, found)
     return found
 
 
@@ -361,4 +379,5 @@ def _share_out(olds: list[Tokens], news: list[Tokens], i1: int, i2: int, j1: int
     for j in range(j1, j2):
         own = sources[at : at + len(_words(news[j]))]
         at += len(own)
-        found[j] = max(set(own), key=own.count) if own else sources[min(at, len(sources)) - 1]
+        # Of two with as many words, the first.
+        found[j] = max(dict.fromkeys(own), key=own.count) if own else sources[min(at, len(sources)) - 1]

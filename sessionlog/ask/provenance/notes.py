@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, timezone
 from typing import Any, NamedTuple
 
-import orjson
-
 from sessionlog import __version__
 from sessionlog.errors import SessionlogError
 from sessionlog.fastlib import parse_json
@@ -55,6 +53,8 @@ def _short_hash(text: str) -> str:
 
 def note(written: Iterable[Written], commit: str) -> str:
     """The text of a Git AI note."""
+    import orjson  # 5 ms, for those who write notes
+
     files: dict[str, list[str]] = {}
     sessions: dict[str, Any] = {}
     for one in written:

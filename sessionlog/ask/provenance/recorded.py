@@ -101,7 +101,7 @@ def find(connection: sqlite3.Connection, names: Names, *, indexed: bool) -> tupl
     What only transcripts know, and commands of sessions without another edit, are found if the search index is
     attached.
     """
-    found = list(_of_events(connection, names))
+    found = list(_of_events(connection, names, indexed=indexed))
     ran: list[Ran] = []
     for row in _commands(connection, names, {edit.session_id for edit in found}, indexed=indexed):
         name, command = f"e{row['id']}", row["command"]
@@ -126,28 +126,33 @@ def find(connection: sqlite3.Connection, names: Names, *, indexed: bool) -> tupl
 def _commands(connection: sqlite3.Connection, names: Names, sessions: set[str], *, indexed: bool) -> list[Row]:
     """The commands that succeeded and name the file by the last part of its path, the newest ones."""
     bases = {os.path.basename(path) for path in names.known}
-    columns = f"{_COLUMNS}, command"
     if indexed:
-        phrases = " OR ".join(query.quoted(base) for base in bases if query.tokens(base))
-        if not phrases:
-            return []
-        rows = connection.execute(
-            f"SELECT {columns} FROM events WHERE id IN (SELECT documents.event_id FROM search.words AS words "
-            "JOIN search.documents AS documents ON documents.key = words.rowid WHERE words MATCH ? "
-            "ORDER BY words.rowid DESC LIMIT ?) AND +event = 'PostToolUse' AND command IS NOT NULL",
-            (f'input : ({phrases}) AND tags : "{query.tag("action", "run")}"', MOST_COMMANDS),
-        )
+        found = _naming(connection, bases, query.tag("action", "run"), MOST_COMMANDS)
+        rows = [row for row in found if row["command"] is not None]
     else:
         some = list(sessions)[:500]
         rows = connection.execute(
-            f"SELECT {columns} FROM events WHERE session_id IN ({', '.join('?' * len(some))}) "
+            f"SELECT {_COLUMNS}, command FROM events WHERE session_id IN ({', '.join('?' * len(some))}) "
             "AND +event = 'PostToolUse' AND +action = 'run' AND command IS NOT NULL ORDER BY id DESC LIMIT ?",
             (*some, MOST_COMMANDS),
-        )
+        ).fetchall()
     return [row for row in rows if any(base in row["command"] for base in bases)]
 
 
-def _of_events(connection: sqlite3.Connection, names: Names) -> Iterator[Edit]:
+def _naming(connection: sqlite3.Connection, bases: set[str], tag: str, limit: int) -> list[Row]:
+    """The calls with this tag that succeeded and in whose input one of these names occurs, the newest ones."""
+    phrases = " OR ".join(query.quoted(base) for base in bases if query.tokens(base))
+    if not phrases:
+        return []
+    return connection.execute(
+        f"SELECT {_COLUMNS}, {_INPUT} FROM events WHERE id IN (SELECT documents.event_id FROM search.words AS words "
+        "JOIN search.documents AS documents ON documents.key = words.rowid WHERE words MATCH ? "
+        "ORDER BY words.rowid DESC LIMIT ?) AND +event = 'PostToolUse'",
+        (f'input : ({phrases}) AND tags : "{tag}"', limit),
+    ).fetchall()
+
+
+def _of_events(connection: sqlite3.Connection, names: Names, *, indexed: bool) -> Iterator[Edit]:
     paths = {path for path in _all_paths(connection) if names.is_like(path)} | set(names.known)
     paths |= {os.path.relpath(path, name.root) for path, name in names.known.items()}
     rows = connection.execute(
@@ -159,18 +164,23 @@ def _of_events(connection: sqlite3.Connection, names: Names) -> Iterator[Edit]:
     for row in rows:
         seen.add(row["id"])
         yield from _edits(row, "e", _inputs(row), row["cwd"], names)
-    base = {os.path.basename(path) for path in paths}
-    # Patches of several files, whose rows name the first. The unary plus keeps SQLite on the index of sessions: all
-    # edits of the archive are many more.
-    patches = connection.execute(
+    bases = {os.path.basename(path) for path in paths}
+    for row in _patches(connection, bases, indexed=indexed):
+        if row["id"] not in seen and any(base in (row["command"] or row["tool_input"] or "") for base in bases):
+            yield from _edits(row, "e", _inputs(row), row["cwd"], names)
+
+
+def _patches(connection: sqlite3.Connection, bases: set[str], *, indexed: bool) -> list[Row]:
+    """Patches of several files, whose rows name the first. Without the index, all of other agents' calls are read."""
+    if indexed:
+        return _naming(connection, bases, query.tag("tool", "apply_patch"), MOST_PATCHES)
+    # The unary plus keeps SQLite on the index of sessions: all edits of the archive are many more.
+    return connection.execute(
         f"SELECT {_COLUMNS}, {_INPUT} FROM events WHERE session_id IN "
         "(SELECT session_id FROM sessions WHERE client <> 'claude-code') "
         "AND +event = 'PostToolUse' AND tool_name = 'apply_patch' ORDER BY id DESC LIMIT ?",
         (MOST_PATCHES,),
-    )
-    for row in patches:
-        if row["id"] not in seen and any(name in (row["command"] or row["tool_input"] or "") for name in base):
-            yield from _edits(row, "e", _inputs(row), row["cwd"], names)
+    ).fetchall()
 
 
 def _all_paths(connection: sqlite3.Connection) -> Iterator[str]:

@@ -279,24 +279,31 @@ class Replay:
 
     def _rewritten(self, number: int, before: Piece, lines: list[str]) -> list[int]:
         """The origins of lines after an edit: those that were there keep theirs."""
-        found = align.align(before.lines, lines, self.keys)
-        self._bury(before, found)
-        keys = self.keys.of(lines)
+        keys_before, keys = self.keys.of(before.lines), self.keys.of(lines)
+        found = align.align_keys(before.lines, lines, keys_before, keys)
+        self._bury(before, keys_before, found)
         for j, block in _blocks(lines, keys, [j for j, i in enumerate(found) if i == NEW]):
             self._blocks.setdefault((number, keys[j]), set()).update(keys[k] for k in block)
         return [number if i == NEW else before.origins[i] for i in found]
 
-    def _bury(self, state: Piece, found: list[int]) -> None:
+    def _bury(self, state: Piece, keys: list[Tokens], found: list[int]) -> None:
         """Remember the lines that an edit took out."""
         kept = set(found)
-        for i, line in enumerate(state.lines):
-            if i not in kept and state.origins[i] >= 0:
-                self._pool.append(self.keys[line])
-                self._pool_origins.append(state.origins[i])
-            elif self._pool and self._pool[-1]:
-                self._pool.append(())
-                self._pool_origins.append(OUTSIDE)
+        after = 0  # the line behind the last one
+        for i in [i for i, origin in enumerate(state.origins) if origin >= 0 and i not in kept]:
+            if i > after:
+                self._end_run()
+            self._pool.append(keys[i])
+            self._pool_origins.append(state.origins[i])
+            after = i + 1
+        if after < len(state.lines):
+            self._end_run()
         del self._pool[:-_POOL], self._pool_origins[:-_POOL]
+
+    def _end_run(self) -> None:
+        if self._pool and self._pool[-1]:
+            self._pool.append(())
+            self._pool_origins.append(OUTSIDE)
 
     def _recognised(self, state: State, lines: list[str]) -> list[int]:
         """Whose lines these are, given what the file was like the last time it was seen."""
