@@ -28,6 +28,7 @@ TWIN_WINDOW_MS = 10_000
 # --- The chain: docs/archive-format.md specifies it for other programs ------------------------------------------------
 
 HASH_SIZE = 20
+LONG = 1 << 15  # a value that is hashed by itself: a copy of it would cost more
 
 # The columns that a digest covers: all but the hash itself, and those that SQLite computes.
 DIGESTED = tuple(sorted(("id", "salt", *events.COLUMNS)))
@@ -40,12 +41,19 @@ def digest(values: "Iterable[Any]", names: "Iterable[bytes]" = _NAMES) -> bytes:
     A column that is added later is NULL in the rows before it, and leaves their digests as they are. BLAKE2b is the
     fastest hash that every Python has, and the cheapest to import: 0.2 ms.
     """
+    state = blake2b(digest_size=HASH_SIZE)
     pieces: list[bytes] = []
     for name, value in zip(names, values):  # noqa: B905 (strict= costs, and all callers name both)
-        if value is not None:
-            value = value if type(value) is bytes else b"%d" % value  # noqa: PLW2901
-            pieces += (b"%s %d\n" % (name, len(value)), value, b"\n")
-    return blake2b(b"".join(pieces), digest_size=HASH_SIZE).digest()
+        if value is None:
+            continue
+        value = value if type(value) is bytes else b"%d" % value  # noqa: PLW2901
+        pieces += (b"%s %d\n" % (name, len(value)), value, b"\n")
+        if len(value) > LONG:
+            state.update(b"".join(pieces[:-2]))
+            state.update(value)
+            del pieces[:-1]
+    state.update(b"".join(pieces))
+    return state.digest()
 
 
 def link(chain: "str | bytes | None", row_digest: bytes) -> str:
@@ -54,15 +62,17 @@ def link(chain: "str | bytes | None", row_digest: bytes) -> str:
     return blake2b(before + row_digest, digest_size=HASH_SIZE).hexdigest()
 
 
-def insertion(condition: str, prefix: str = ":", source: str = "") -> str:
+def insertion(condition: str, prefix: str = ":", source: str = "", digested: str = "") -> str:
     """The statement that adds an event, and the only one that may: ids are never given twice, and each row is chained.
 
     One statement is one transaction, and an INSERT holds the write lock from its start: no second copy slips in, and of
-    two hooks at once, one comes after the other in the chain.
+    two hooks at once, one comes after the other in the chain. `digested` is what is passed on to be hashed, if that is
+    not the row itself.
     """
     values = ", ".join([f"{prefix}{column}" for column in events.COLUMNS])
-    own = {"id": "next.id", "salt": "CAST(:salt AS BLOB)", "duration_ms": f"{prefix}duration_ms"}
-    digested = ", ".join([own.get(column) or f"CAST({prefix}{column} AS BLOB)" for column in DIGESTED])
+    if not digested:
+        own = {"id": "next.id", "salt": "CAST(:salt AS BLOB)", "duration_ms": f"{prefix}duration_ms"}
+        digested = ", ".join([own.get(column) or f"CAST({prefix}{column} AS BLOB)" for column in DIGESTED])
     chain = f"(SELECT head_hash FROM main.sessions WHERE session_id = {prefix}session_id)"
     # Both, as neither may be wrong: an event that found its id taken would be lost.
     newest = "max(ifnull((SELECT last_removed_id FROM main.archive), 0), ifnull((SELECT max(id) FROM main.events), 0))"
@@ -94,7 +104,7 @@ def connect(path: str, timeout: float) -> "sqlite3.Connection":
 # With a plus, a column is compared and not looked up: SQLite might rather take the index of the kinds of events, and go
 # through all of a kind.
 _SAME_CONTENT = " AND ".join(f"+{column} IS :{column}" for column in events.COLUMNS if column not in ("at", "via"))
-_APPEND = insertion(f"NOT EXISTS (SELECT 1 FROM events WHERE %s AND {_SAME_CONTENT})")
+_APPEND = insertion(f"NOT EXISTS (SELECT 1 FROM events WHERE %s AND {_SAME_CONTENT})", digested="next.id")
 _SAME_CALL = "tool_use_id = :tool_use_id"
 _SAME_MOMENT = "session_id = :session_id AND at BETWEEN :earliest AND :latest AND (:has_own_id OR via <> :via)"
 
@@ -107,14 +117,27 @@ def append(connection: "sqlite3.Connection", record: "Record", at_ms: int) -> No
     two events. A prompt's own id settles it for prompts.
     """
     if record["tool_use_id"]:
-        add(connection, _APPEND % _SAME_CALL, record)
+        _add(connection, _APPEND % _SAME_CALL, record)
         return
     moment = {
         "earliest": utc_text(at_ms - TWIN_WINDOW_MS),
         "latest": utc_text(at_ms + TWIN_WINDOW_MS),
         "has_own_id": record["event"] == "UserPromptSubmit" and record["prompt_id"] is not None,
     }
-    add(connection, _APPEND % _SAME_MOMENT, record | moment)
+    _add(connection, _APPEND % _SAME_MOMENT, record | moment)
+
+
+def _add(connection: "sqlite3.Connection", insertion: str, values: "Record") -> None:
+    """Carry out an insertion of these values. They are hashed as they are here: SQLite need not hand them back."""
+    row = values | {"salt": new_salt()}
+
+    def hashed(chain: str | None, event_id: int) -> str:
+        row["id"] = event_id
+        stored = [row[name] for name in DIGESTED]
+        return link(chain, digest([value.encode() if type(value) is str else value for value in stored]))
+
+    connection.create_function("sessionlog_link", 2, hashed)
+    connection.execute(insertion, row)
 
 
 def open_for_writing(place: "Place", timeout: float = LOCK_WAIT, in_hook: bool = False) -> "sqlite3.Connection":

@@ -78,12 +78,14 @@ def normalise(
     event: str | None = None,
     session_id: str | None = None,
     envelope: "dict[str, Any] | None" = None,
+    exact: bool = False,
 ) -> "Record":
     """The payload as a row of `events`: every value in its column, the rest as JSON in `extra`.
 
     `event` and `session_id` are what the caller knows, for payloads that do not say. `envelope` is that of a payload
     which was translated from another agent's form (archive/translation.py). A value that a column cannot hold
     exactly (another type, a lone surrogate, a NUL) stays in the JSON, which wins over the column on the way back.
+    `exact`: the caller knows that no text has a lone surrogate or a NUL, which takes long to find out.
     """
     if envelope is None:
         envelope = {}
@@ -105,16 +107,16 @@ def normalise(
     if "session_id" not in rest:
         absent.append("session_id")
     record: Record = dict.fromkeys(COLUMNS)
-    record["event"] = _take_name(named, name_key) or event or _told_by_fields(rest)
+    record["event"] = _take_name(named, name_key, exact) or event or _told_by_fields(rest)
     record["session_id"] = (
-        _take_name(rest, "session_id") or _text(outer.get("session_id")) or session_id or UNKNOWN_SESSION
+        _take_name(rest, "session_id", exact) or _text(outer.get("session_id")) or session_id or UNKNOWN_SESSION
     )
     record["at"] = utc_text(at_ms)
     record["via"] = via
 
     for key in PAYLOAD_TEXTS:
         if key in rest:
-            record[key] = _take(rest, key)
+            record[key] = _take(rest, key, exact)
     duration = rest.get("duration_ms")
     if type(duration) is int and -(2**53) < duration < 2**53:  # beyond that, a sum of a few would overflow in SQL
         record["duration_ms"] = rest.pop("duration_ms")
@@ -124,21 +126,21 @@ def normalise(
         inputs = rest["tool_input"] = dict(inputs)
         for key in INPUT_TEXTS:
             if key in inputs:
-                record[key] = _take(inputs, key)
+                record[key] = _take(inputs, key, exact)
     elif "file_path" in rest:  # events about a file rather than a tool: InstructionsLoaded, ConfigChange
-        record["file_path"] = _take(rest, "file_path")
+        record["file_path"] = _take(rest, "file_path", exact)
     for key in ("tool_input", "tool_response"):
         if key in rest:
-            record[key] = _json_text(rest.pop(key))
+            record[key] = _json_text(rest.pop(key), exact)
 
     if outer:
         envelope["outer"] = outer
     if absent:
         envelope["absent"] = absent
     if rest:
-        record["extra"] = _json_text(rest)
+        record["extra"] = _json_text(rest, exact)
     if envelope:
-        record["envelope"] = _json_text(envelope)
+        record["envelope"] = _json_text(envelope, exact)
     return record
 
 
@@ -155,24 +157,26 @@ def _told_by_fields(fields: "dict[str, Any]") -> str:
     return next((name for name, keys in TELLING_FIELDS if all(key in fields for key in keys)), UNKNOWN_EVENT)
 
 
-def _take(source: "dict[str, Any]", key: str) -> str | None:
+def _take(source: "dict[str, Any]", key: str, exact: bool) -> str | None:
     """Move a text out of the payload; what SQLite cannot hold exactly is copied readably and stays."""
     value = source.get(key)
-    readable = _text(value)
+    readable = value if exact and type(value) is str else _text(value)
     if readable is not None and readable == value:
         del source[key]
     return readable
 
 
-def _take_name(source: "dict[str, Any]", key: str) -> str | None:
+def _take_name(source: "dict[str, Any]", key: str, exact: bool) -> str | None:
     """Like `_take`; an empty name says nothing, so it stays where it is."""
-    return _take(source, key) if source.get(key) else None
+    return _take(source, key, exact) if source.get(key) else None
 
 
 def _text(value: object) -> str | None:
     """A string as SQLite text can hold it: no NUL (its functions would stop there), no lone surrogate."""
     if not isinstance(value, str):
         return None
+    if value.isascii():
+        return value.replace("\0", "\u2400")
     try:
         as_stored = value.encode()
     except UnicodeEncodeError:
@@ -182,9 +186,11 @@ def _text(value: object) -> str | None:
     return value.replace("\0", "\u2400") if b"\0" in as_stored else value
 
 
-def _json_text(value: "Any") -> str:
+def _json_text(value: "Any", exact: bool) -> str:
     """JSON as people and LIKE want to read it, or in ASCII when it holds a lone surrogate."""
     text: str = encode_json(value)
+    if exact or text.isascii():
+        return text
     try:
         text.encode()
     except UnicodeEncodeError:

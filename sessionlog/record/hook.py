@@ -77,7 +77,8 @@ def record(data: bytes, event: str | None, via: str, client: str = "") -> tuple[
     rules = Rules(projects.home_folder())
     suspects = rules.suspects(data)
     try:
-        payload = parse(data)
+        text, exact = _decode(data)
+        payload = _object(text)
     except ValueError as error:
         return 1, f"not an event: {error}{_keep(data)}"
     if suspects:
@@ -101,7 +102,7 @@ def record(data: bytes, event: str | None, via: str, client: str = "") -> tuple[
         if not chosen.tool_output:
             choices.silence(payload)
     session_id = None if client else getenv("CLAUDE_CODE_SESSION_ID") or None
-    message = _store(place, (at_ms, via, event, session_id, payload, envelope), lock_wait)
+    message = _store(place, (at_ms, via, event, session_id, payload, envelope), lock_wait, exact)
     name = payload.get("hook_event_name") or event
     if name in FOLLOWED:
         from sessionlog.record import spawn_import
@@ -127,13 +128,29 @@ def _keep(data: bytes) -> str:
 
 def parse(data: bytes) -> "dict[str, Any]":
     """The payload. Bytes that are not UTF-8 become lone surrogates, which `event` keeps exactly."""
-    payload = parse_json(data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape"))
+    return _object(_decode(data)[0])
+
+
+def _decode(data: bytes) -> tuple[str, bool]:
+    """The text of the event, and whether it is known to have no lone surrogate and no NUL, also in escapes.
+
+    That saves `event` a look at each text. It is not asked of ASCII, where such a look costs nothing.
+    """
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    try:
+        return data.decode(), not (data.isascii() or 0 in data or data.find(b"\\u") >= 0)
+    except UnicodeDecodeError:
+        return data.decode("utf-8", "surrogateescape"), False
+
+
+def _object(text: str) -> "dict[str, Any]":
+    payload = parse_json(text)
     if not isinstance(payload, dict):
         raise ValueError(f"a JSON {type(payload).__name__}, not an object")
     return payload
 
 
-def _store(place: "Place", entry: "Entry", lock_wait: float) -> str:
+def _store(place: "Place", entry: "Entry", lock_wait: float, exact: bool) -> str:
     """To the database; when that fails, or others wait before it, to the spool. Returns what to report."""
     at_ms, via, event, session_id, payload, envelope = entry
     if projects.waiting_spools(place):
@@ -141,7 +158,9 @@ def _store(place: "Place", entry: "Entry", lock_wait: float) -> str:
 
         return fallback.queue(place, entry)
     try:
-        row = normalise(payload, at_ms=at_ms, via=via, event=event, session_id=session_id, envelope=envelope)
+        row = normalise(
+            payload, at_ms=at_ms, via=via, event=event, session_id=session_id, envelope=envelope, exact=exact
+        )
         connection = append.open_for_writing(place, lock_wait, in_hook=True)
         if envelope is None:
             append.append(connection, row, at_ms)
