@@ -11,6 +11,7 @@ TYPE_CHECKING = False  # importing it from typing costs more than the rest of th
 if TYPE_CHECKING:
     import os
     import sqlite3
+    from hashlib import blake2b
     from typing import Any
 else:
     try:
@@ -18,13 +19,28 @@ else:
     except ImportError:  # Windows
         import os
 
-try:
-    from _blake2 import blake2b
-except ImportError:
-    import hashlib
 
-    # Without it nothing can be chained, and events wait in the spool.
-    blake2b = getattr(hashlib, "blake2b", None)  # type: ignore[misc,assignment]
+def _core_of(name: str) -> "Any":
+    """The C module of this name. The bundle knows its file (record/bundle.py): a search for it costs as much again."""
+    path = getattr(sys.modules["sessionlog"], "c_modules", {}).get(name)
+    if not path or name in sys.modules:
+        return __import__(name)
+    import _imp
+
+    module = _imp.create_dynamic(sys.modules["_frozen_importlib"].ModuleSpec(name, None, origin=path))
+    _imp.exec_dynamic(module)
+    sys.modules[name] = module
+    return module
+
+
+if not TYPE_CHECKING:
+    try:
+        blake2b = _core_of("_blake2").blake2b
+    except ImportError:
+        import hashlib
+
+        # Without it nothing can be chained, and events wait in the spool.
+        blake2b = getattr(hashlib, "blake2b", None)
 
 __all__ = [
     "blake2b",
@@ -76,15 +92,14 @@ class _Reading:
 
 def _json_core() -> "tuple[Any, Any, Any]":
     try:
-        from _json import encode_basestring, encode_basestring_ascii, make_encoder, make_scanner
-
-        scan: Any = make_scanner(_Reading)  # type: ignore[arg-type]
+        core = _core_of("_json")
+        scan = core.make_scanner(_Reading)
 
         def encoder(quote: "Any") -> "Any":
-            encode = make_encoder(None, _refuse_type, quote, None, ":", ",", False, False, False)
+            encode = core.make_encoder(None, _refuse_type, quote, None, ":", ",", False, False, False)
             return lambda value: "".join(encode(value, 0))
 
-        write, write_ascii = encoder(encode_basestring), encoder(encode_basestring_ascii)
+        write, write_ascii = encoder(core.encode_basestring), encoder(core.encode_basestring_ascii)
         if scan('{"a":[1]}', 0) != ({"a": [1]}, 9) or write({"a": ["é"]}) != '{"a":["é"]}':
             raise ImportError("the C core of json has changed")
         return scan, write, write_ascii
@@ -143,9 +158,7 @@ def _sqlite_core() -> "Any":
     if stand_in:
         modules["functools"] = _Functools
     try:
-        import _sqlite3
-
-        return _sqlite3
+        return _core_of("_sqlite3")
     except ImportError:
         if stand_in:
             del modules["functools"]

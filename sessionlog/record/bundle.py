@@ -1,6 +1,6 @@
 """The modules of the hook in one file: the handlers in hooks/ run it instead of importing them one by one.
 
-To find and load them takes a tenth of a hook. What another agent needs besides is in a file of its own, so that a hook
+To find and load them takes a tenth of a hook; the bundle also knows the files of C modules. What another agent needs besides is in a file of its own, so that a hook
 reads no more than it runs. The bundles are made by `sessionlog install` and by the background import. They are used
 while the Python and the sources are those they were made from. Otherwise hooks/imports.py imports the modules.
 """
@@ -9,7 +9,9 @@ import contextlib
 import marshal
 import os
 import sys
+import sysconfig
 import tempfile
+from importlib.machinery import EXTENSION_SUFFIXES
 from importlib.util import MAGIC_NUMBER
 from pathlib import Path
 from types import CodeType
@@ -26,6 +28,8 @@ MODULES = (
 )
 # What an event of another agent needs besides, with its hook_table.
 AGENT_MODULES = ("archive.agent_event", "archive.translation", "agents.translate")
+# The C modules of the standard library that fastlib.py loads.
+C_MODULES = ("_blake2", "_json", "_sqlite3")
 
 
 def hooks_folder() -> Path | None:
@@ -49,7 +53,7 @@ def bring_up_to_date() -> None:
             needed = [*_packages("agents", f"agents.{agent}"), *_modules(*AGENT_MODULES, f"agents.{agent}.hook_table")]
             _replace(folder / _name(agent), marshal.dumps(needed))
         start = _code(PACKAGE / "record" / "bundle_start.py")
-        _replace(folder / _name("hook"), marshal.dumps((start, (MAGIC_NUMBER, _hook_modules()))))
+        _replace(folder / _name("hook"), marshal.dumps((start, (MAGIC_NUMBER, _hook_modules(), _c_modules()))))
 
 
 def _agents() -> list[str]:
@@ -63,7 +67,7 @@ def _name(part: str) -> str:
 def _fit(folder: Path) -> bool:
     try:
         # The number of the bytecode may change between pre-releases of one version.
-        _, (magic, parts) = marshal.loads((folder / _name("hook")).read_bytes())
+        _, (magic, parts, _) = marshal.loads((folder / _name("hook")).read_bytes())
         for agent in _agents():
             parts += marshal.loads((folder / _name(agent)).read_bytes())
         return magic == MAGIC_NUMBER and all(part[2:4] == _state(part[1]) for part in parts if part[4])
@@ -81,6 +85,13 @@ def _replace(path: Path, content: bytes) -> None:
 
 def _hook_modules() -> list[Part]:
     return [*_packages("", "archive", "redact", "record"), *_modules(*MODULES)]
+
+
+def _c_modules() -> tuple[str, dict[str, str]]:
+    """The folder of this Python's C modules, and their files; those that are built in have none."""
+    folder = sysconfig.get_config_var("DESTSHARED") or ""
+    found = {name: f"{folder}/{name}{EXTENSION_SUFFIXES[0]}" for name in C_MODULES}
+    return folder, {name: path for name, path in found.items() if os.path.isfile(path)}
 
 
 def _packages(*names: str) -> list[Part]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     here: str
-    bundle: tuple[bytes, list[Any]]
+    bundle: tuple[bytes, list[Any], tuple[str, dict[str, str]]]
     arguments: tuple[Any, ...]
 
 try:
@@ -23,7 +23,7 @@ except ImportError:  # Windows
     from os import stat
 
 client = arguments[2] if len(arguments) > 2 else ""
-magic, modules = bundle
+magic, modules, (folder, c_modules) = bundle
 try:
     fits = magic == sys.modules["_frozen_importlib_external"].MAGIC_NUMBER
     if client:
@@ -50,5 +50,7 @@ for name, path, _, _, code in modules:
         exec(code, module.__dict__)
     else:
         module.__path__ = [path]
+        if folder in sys.path:  # another Python of this version may have others
+            module.__dict__["c_modules"] = c_modules
 
 sys.modules["sessionlog.record.hook"].main(*arguments)

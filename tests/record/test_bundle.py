@@ -102,8 +102,8 @@ def test_both_ways_store_the_same(copy: Path, place: projects.Place) -> None:
 
 
 def _of_another_python(path: Path) -> None:
-    code, (_, modules) = marshal.loads(path.read_bytes())
-    path.write_bytes(marshal.dumps((code, (b"4.0", modules))))
+    code, (_, *rest) = marshal.loads(path.read_bytes())
+    path.write_bytes(marshal.dumps((code, (b"4.0", *rest))))
 
 
 def _changed_source(path: Path) -> None:
@@ -138,6 +138,25 @@ def test_without_a_bundle_that_fits_the_event_is_recorded(copy: Path, place: pro
     made = make(copy)
     if wrong != "a folder":
         assert not ours(send(copy, tool(2))), made
+
+
+@pytest.mark.parametrize("moved", ["folder", "files"])
+def test_c_modules_are_searched_for_if_they_are_not_where_they_were(
+    copy: Path, place: projects.Place, moved: str
+) -> None:
+    path = copy / "hooks" / "__pycache__" / NAME
+    code, (magic, modules, (folder, c_modules)) = marshal.loads(path.read_bytes())
+    if not c_modules:
+        pytest.skip("they are built into this Python")
+    send(copy, prompt("the first one makes the database"))
+    assert not send(copy, tool(1)) & {*c_modules}, "not searched for"
+    if moved == "folder":
+        folder = "/opt/another/lib-dynload"  # of another Python of this version
+    else:
+        c_modules = {name: f"{file}.gone" for name, file in c_modules.items()}
+    path.write_bytes(marshal.dumps((code, (magic, modules, (folder, c_modules)))))
+    assert send(copy, tool(2)) >= {*c_modules}
+    assert len(rows(place)) == 3
 
 
 def test_it_is_made_once(copy: Path) -> None:
