@@ -1,8 +1,9 @@
 """The modules of the hook in one file: the handlers in hooks/ run it instead of importing them one by one.
 
-To find and load them takes a tenth of a hook; the bundle also knows the files of C modules. What another agent needs besides is in a file of its own, so that a hook
-reads no more than it runs. The bundles are made by `sessionlog install` and by the background import. They are used
-while the Python and the sources are those they were made from. Otherwise hooks/imports.py imports the modules.
+To find and load them takes a tenth of a hook. The bundle also knows the files of the C modules that they need. What
+another agent needs besides is in a file of its own, so that a hook reads no more than it runs. The bundles are made by
+`sessionlog install` and by the background import. They are used while the Python and the sources are those they were
+made from. Otherwise hooks/imports.py imports the modules.
 """
 
 import contextlib
