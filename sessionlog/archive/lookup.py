@@ -37,15 +37,17 @@ def sessions(connection: sqlite3.Connection, limit: int | None = None) -> Iterat
 
 
 def find_session(places: list[Place], wanted: str, client: str | None = None) -> FoundSession:
-    """The session that a person means: by the start of its id, its title, `last`, `last~2` or `today`.
+    """The session that a person means: by the start of its id, its title, a tag, `last`, `last~2` or `today`.
 
     With a client, of that agent's sessions.
     """
     existing = [place for place in places if os.path.exists(place.db) or projects.waiting_spools(place)]
     if not existing:
         raise read.nothing_recorded(places)
-    if (match := _NEWEST.fullmatch(wanted)) or wanted == "today":
-        return _newest(existing, wanted, int(match[1] or 0) if match else 0, client)
+    if match := _NEWEST.fullmatch(wanted):
+        return _newest(existing, wanted, int(match[1] or 0), client)
+    if wanted in _DAYS:
+        return _of_day(existing, wanted, client)
     candidates: list[FoundSession] = []
     for place in existing:
         with closing(one_client.connect(place, client)) as connection:
@@ -62,16 +64,15 @@ def find_session(places: list[Place], wanted: str, client: str | None = None) ->
     if titled:
         return max(titled, key=_started_at)
     if not candidates:
-        raise SessionlogError(
-            f"no session starts with {wanted!r}{did_you_mean(wanted, _names(existing))}\n"
-            "`sessionlog sessions` lists them (--all: of all projects)."
-        )
+        raise SessionlogError(f"no session starts with {wanted!r}{did_you_mean(wanted, _names(existing))}\n{_LISTED}.")
     some = "\n".join(f"  {found.session['session_id']}  {found.session['started_at']}" for found in candidates[:10])
     raise SessionlogError(f"{len(candidates)} sessions start with {wanted!r}; type more of the id:\n{some}")
 
 
 # last, last~1 (the one before it), last~2
 _NEWEST = re.compile(r"last(?:~(\d{1,6}))?")
+_DAYS = ("today", "yesterday")
+_LISTED = "`sessionlog sessions` lists them (--all: of all projects)"
 
 
 def _newest(places: list[Place], wanted: str, number: int, client: str | None) -> FoundSession:
@@ -79,18 +80,28 @@ def _newest(places: list[Place], wanted: str, number: int, client: str | None) -
     for place in places:
         with closing(one_client.connect(place, client)) as connection:
             found += [FoundSession(place, row) for row in sessions(connection, limit=number + 1)]
-    found = sorted(found, key=_started_at, reverse=True)
-    if wanted == "today":
-        found = [one for one in found if str(one.session["last_at"]) >= times.parse("today")]
     if number < len(found):
-        return found[number]
+        return sorted(found, key=_started_at, reverse=True)[number]
     whose = f" of {client}" if client else ""
-    count = (
-        f"nothing{whose} was recorded today"
-        if wanted == "today"
-        else f"there is no {wanted}: {counted(len(found), 'session')}{whose} recorded"
-    )
-    raise SessionlogError(f"{count}; `sessionlog sessions` lists them (--all: of all projects)")
+    raise SessionlogError(f"there is no {wanted}: {counted(len(found), 'session')}{whose} recorded; {_LISTED}")
+
+
+def _of_day(places: list[Place], day: str, client: str | None) -> FoundSession:
+    """The newest of the sessions that went on at this day."""
+    end = times.parse("today") if day == "yesterday" else times.FOREVER
+    found: list[FoundSession] = []
+    for place in places:
+        with closing(one_client.connect(place, client)) as connection:
+            rows = connection.execute(
+                "SELECT * FROM session_summary WHERE last_at >= ? AND started_at < ? "
+                f"AND NOT ({read.LONE_END.format(messages='messages')}) ORDER BY started_at DESC LIMIT 1",
+                (times.parse(day), end),
+            )
+            found += [FoundSession(place, row) for row in rows]
+    if not found:
+        whose = f" of {client}" if client else ""
+        raise SessionlogError(f"nothing{whose} was recorded {day}; {_LISTED}")
+    return max(found, key=_started_at)
 
 
 def _titled(places: list[Place], wanted: str, client: str | None) -> list[FoundSession]:
@@ -117,7 +128,7 @@ def _tagged(places: list[Place], wanted: str, client: str | None) -> list[FoundS
 
 def _names(places: list[Place]) -> set[str]:
     """What the newest sessions could be called: the beginnings of their ids, their titles and tags."""
-    names = {"last", "today"}
+    names = {"last", *_DAYS}
     for place in places:
         with closing(connect(place)) as connection:
             for row in sessions(connection, limit=200):

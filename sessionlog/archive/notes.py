@@ -29,6 +29,8 @@ LONGEST_ID = 500
 LOCK_WAIT = 5.0  # seconds
 
 _MOMENT = r"[em]\d{1,19}"
+# Commands take these for a session or a moment before they look for a tag.
+_TAKEN = re.compile(rf"last(~\d*)?|today|yesterday|#\d+|{_MOMENT}")
 
 Key = tuple[str, str]  # a session, and a moment of it ("" is the session as a whole)
 
@@ -106,7 +108,7 @@ def change(
         removed = {_tag(tag) for tag in remove_tags}
         new = old._replace(
             pinned=old.pinned if pinned is None else pinned,
-            tags=tuple(sorted({*old.tags, *map(_tag, add_tags)} - removed)),
+            tags=tuple(sorted({*old.tags, *map(_new_tag, add_tags)} - removed)),
             note=old.note if note is None else note.strip(),
             at=archive_text(datetime.now(timezone.utc)),
         )
@@ -180,6 +182,13 @@ def _tag(text: str) -> str:
     tag = " ".join(text.split())
     if not tag or len(tag) > LONGEST_TAG or not tag.isprintable():
         raise SessionlogError(f"a tag has 1 to {LONGEST_TAG} characters")
+    return tag
+
+
+def _new_tag(text: str) -> str:
+    tag = _tag(text)
+    if _TAKEN.fullmatch(tag):
+        raise SessionlogError(f"{tag!r} has a meaning of its own, so it cannot be a tag; choose another word")
     return tag
 
 

@@ -17,6 +17,8 @@ from sessionlog.text.plain import counted
 # Nothing is known of a session but that it ended: `claude plugin install` reports that.
 LONE_END = "events = 1 AND ended_at IS NOT NULL AND {messages} = 0"
 
+IF_DAMAGED = "`sessionlog doctor` says what is damaged and how to save what can be read."
+
 
 def place_of(folder: str | None = None, may_be_new: bool = False) -> Place:
     """The archive of the project in `folder`, else of the one we are in.
@@ -87,8 +89,14 @@ def connect(place: Place) -> sqlite3.Connection:
         connection.close()
         if isinstance(error, SessionlogError):
             raise
-        raise SessionlogError(f"{place.db} cannot be read: {error}") from error
+        raise SessionlogError(_unreadable(place.db, str(error))) from error
     return connection
+
+
+def _unreadable(db: str, error: str) -> str:
+    if error == "no such table: archive":
+        return f"{db} is another program's database, not an archive of sessionlog; move it elsewhere"
+    return f"{db} cannot be read: {error}\n{IF_DAMAGED}"
 
 
 def _open_for_rows(place: Place) -> sqlite3.Connection:

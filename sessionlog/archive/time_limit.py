@@ -24,12 +24,21 @@ def limited(connection: sqlite3.Connection, seconds: float | None) -> Iterator[N
         yield
         return
     deadline = time.monotonic() + seconds
-    connection.set_progress_handler(lambda: time.monotonic() > deadline, STEPS)
+    is_late = False
+
+    def check() -> bool:
+        nonlocal is_late
+        is_late = time.monotonic() > deadline
+        return is_late
+
+    connection.set_progress_handler(check, STEPS)
     try:
         yield
     except sqlite3.OperationalError as error:
         if str(error) != "interrupted":
             raise
+        if not is_late:  # Ctrl+C: SQLite stops, but does not pass the exception on
+            raise KeyboardInterrupt from None
         raise TookTooLong(f"this takes longer than {seconds:g} s") from None
     finally:
         connection.set_progress_handler(None, 0)

@@ -52,7 +52,12 @@ def session_ids(ctx: click.Context, param: click.Parameter, incomplete: str) -> 
     return found
 
 
-NAMES = {"last": "the newest session", "last~1": "the one before it", "today": "the newest session of today"}
+NAMES = {
+    "last": "the newest session",
+    "last~1": "the one before it",
+    "today": "the newest session of today",
+    "yesterday": "the newest session of yesterday",
+}
 
 
 def tags(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -83,4 +83,6 @@ def _parse(name: str, text: str) -> Any:
     if type(value) is not wanted:
         terms = {bool: "true or false", list: 'a JSON list, such as ["a", "b"]', int: "a number"}
         raise SessionlogError(f"{name} is {terms[wanted]}, not {text!r}")
+    if problem := config_json.problem(name, value):
+        raise SessionlogError(f"{name} was not changed: {problem}")
     return value

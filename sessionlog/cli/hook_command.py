@@ -12,6 +12,7 @@ from sessionlog.cli import agents
 from sessionlog.cli.completion import event_names
 from sessionlog.cli.main import example
 from sessionlog.install import commands, other_agents
+from sessionlog.text import plain
 
 
 @example(
@@ -35,7 +36,10 @@ def command(event: str | None, agent: str, as_json: bool) -> None:
     """
     known = RECORDED if agent == CLAUDE_CODE else other_agents.settings(agent).EVENTS
     if event and event not in known:
-        raise click.BadParameter(f"{event!r} is not one of {', '.join(known)}.", param_hint="'[EVENT]'")
+        suggestion = plain.did_you_mean(event, known)
+        raise click.BadParameter(
+            f"there is no event {event!r}{suggestion}\nThere are: {', '.join(known)}.", param_hint="'[EVENT]'"
+        )
     if agent != CLAUDE_CODE and not as_json:
         click.echo(other_agents.hook_command(agent, event))
     elif as_json:

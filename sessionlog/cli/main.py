@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import importlib
 import os
+import re
 import sys
 from collections.abc import Callable
 
@@ -66,6 +67,24 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 
 
+# What people type who know other tools.
+OTHER_WORDS = {
+    **dict.fromkeys(("list", "ls", "log", "logs", "history"), "sessions"),
+    **dict.fromkeys(("cat", "view", "open"), "show"),
+    **dict.fromkeys(("find", "grep"), "search"),
+    **dict.fromkeys(("rm", "remove", "delete", "clean"), "prune"),
+    **dict.fromkeys(("web", "serve"), "browse"),
+    **dict.fromkeys(("resume", "ui", "tui"), "pick"),
+    **dict.fromkeys(("status", "check"), "doctor"),
+    **dict.fromkeys(("cost", "costs", "usage"), "stats"),
+    **dict.fromkeys(("watch", "follow"), "tail"),
+    **dict.fromkeys(("query", "db"), "sql"),
+    "settings": "config",
+    "ignore": "exclude",
+    "unpause": "pause --off",
+}
+
+
 def load_command(name: str) -> click.Command:
     """Import a command."""
     command: click.Command = importlib.import_module(f"sessionlog.cli.{COMMANDS[name][0]}").command
@@ -87,7 +106,11 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] not in COMMANDS and not args[0].startswith("-"):
-            ctx.fail(f"there is no command {args[0]!r}{did_you_mean(args[0], COMMANDS)}")
+            meant = OTHER_WORDS.get(args[0])
+            if re.fullmatch(r"last(~\d+)?|today|yesterday", args[0]):
+                meant = f"show {args[0]}"
+            suggestion = f"; did you mean {meant}?" if meant else did_you_mean(args[0], COMMANDS)
+            ctx.fail(f"there is no command {args[0]!r}{suggestion}")
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
@@ -131,10 +154,10 @@ INTERRUPTED = 130
 
 def main() -> None:
     """Run the command line; the one place where errors become messages and exit codes."""
-    terminal.accept_every_character()
     try:
+        terminal.accept_every_character()
         code = cli.main(prog_name="sessionlog", standalone_mode=False)
-    except click.exceptions.Abort:  # Ctrl+C
+    except (click.exceptions.Abort, KeyboardInterrupt):  # Ctrl+C
         sys.exit(INTERRUPTED)
     except click.ClickException as error:
         import io
@@ -160,6 +183,10 @@ def _in_words(error: Exception) -> str:
         return str(error)
     if isinstance(error, OSError) and error.filename and error.strerror:
         return f"{os.fsdecode(error.filename)}: {error.strerror}"
+    if type(error).__name__ == "DatabaseError" and type(error).__module__ == "sqlite3":  # found while reading on
+        from sessionlog.archive.read import IF_DAMAGED
+
+        return f"an archive cannot be read: {error}\n{IF_DAMAGED}"
     return f"{type(error).__name__}: {error}\n`sessionlog --debug …` shows where it happened."
 
 

@@ -8,7 +8,6 @@ from sessionlog.archive import lookup, notes
 from sessionlog.cli.common import places, project_options
 from sessionlog.cli.completion import session_ids
 from sessionlog.cli.main import example
-from sessionlog.errors import SessionlogError
 from sessionlog.text import plain
 
 
@@ -30,12 +29,15 @@ def command(session: str, text: tuple[str, ...], remove: bool, project: str | No
     if remove and text:
         raise click.UsageError("--remove takes no TEXT.")
     place, session_id, moment = lookup.find_target(places(project, everywhere), session)
-    if remove or text:
+    target = f"{f'{moment} of ' if moment else ''}session {plain.safe(session_id[:8])}"
+    found = notes.get(place, session_id, moment).note
+    if text:
         notes.change(place, session_id, moment, note=" ".join(text))
-        done = "Removed the note" if remove else "Noted"
-        click.echo(f"{done} on {moment or 'session'} {plain.safe(session_id[:8])}.", err=True)
-        return
-    found = notes.get(place, session_id, moment)
-    if not found.note:
-        raise SessionlogError(f"there is no note on {session}")
-    click.echo(plain.safe(found.note))
+        click.echo(f"Noted on {target}.", err=True)
+    elif not found:
+        click.echo(f"No note on {target}.", err=True)
+    elif remove:
+        notes.change(place, session_id, moment, note="")
+        click.echo(f"Removed the note on {target}.", err=True)
+    else:
+        click.echo(plain.safe(found))

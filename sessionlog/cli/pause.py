@@ -24,7 +24,7 @@ class Length(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> timedelta:
         match = re.fullmatch(r"(\d{1,4})\s*([mhd])", value.strip().lower())
-        if not match:
+        if not match or not int(match[1]):
             self.fail(f"{value!r} is not a length of time; write 30m, 2h or 1d", param, ctx)
         return timedelta(**{UNITS[match[2]]: int(match[1])})
 

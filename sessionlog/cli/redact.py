@@ -90,7 +90,9 @@ def command(
         for file, reason in preview.not_searched.items():
             note(f"{file} was not searched and stays as it is: {reason}.")
     if dry_run:
-        click.echo("Dry run: nothing was written.")
+        replaced = sum(sum(preview.rows.values()) for _, preview in previews)
+        found_in = f"{plain.counted(replaced, 'row')} of {plain.counted(len(found), 'project')}"
+        click.echo(f"Dry run: nothing was written; {found_in} would change.")
         return
     # Also if nothing was found: deleted rows leave bytes in free pages, and an earlier run may have been killed.
     nothing = "Nothing is left to replace. Rewrite the files all the same, so that no free page holds it?"

@@ -49,7 +49,8 @@ def command(
     everywhere: bool,
     as_json: bool,
 ) -> None:
-    """Show one session: SESSION is the start of its id, its title, `last`, `last~2` or `today`.
+    """Show one session: SESSION is the start of its id, its title, a tag,
+    `last`, `last~2`, `today` or `yesterday`.
 
     HIT is an event (e1234) or a message (m1234), as `search` and `tail` name them: the session around that moment.
     """

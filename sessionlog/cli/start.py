@@ -15,6 +15,8 @@ def main() -> None:
     # What is imported stays: to look for garbage in it takes a twentieth of the start. The command enables it again.
     gc.disable()
     light_inspect.install()
-    from sessionlog.cli.main import main
-
+    try:
+        from sessionlog.cli.main import main
+    except KeyboardInterrupt:  # Ctrl+C this early would print a traceback
+        raise SystemExit(130) from None
     main()

@@ -27,7 +27,7 @@ def command(session: str, tags: tuple[str, ...], remove: bool, project: str | No
     if remove and not tags:
         raise click.UsageError("--remove needs a TAG.")
     place, session_id, moment = lookup.find_target(places(project, everywhere), session)
-    target = f"{moment or 'session'} {plain.safe(session_id[:8])}"
+    target = f"{f'{moment} of ' if moment else ''}session {plain.safe(session_id[:8])}"
     before = notes.get(place, session_id, moment).tags
     if remove:
         if missing := [tag for tag in tags if tag not in before]:

@@ -7,6 +7,7 @@ import importlib
 import click
 
 from sessionlog.cli.main import example
+from sessionlog.text.plain import did_you_mean
 
 # Command name -> (module, one line for the list of commands), as in cli/main.py.
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -40,6 +41,13 @@ class TeamGroup(click.Group):
         module = importlib.import_module(f"sessionlog.cli.{COMMANDS[cmd_name][0]}")
         command: click.Command = getattr(module, cmd_name)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            ctx.fail(f"there is no command 'team {args[0]}'{did_you_mean(args[0], COMMANDS)}")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -49,6 +50,23 @@ def get(settings: dict[str, Any], name: str) -> Any:
     section, _, key = name.partition(".")
     found = settings.get(section)
     return found[key] if isinstance(found, dict) and key in found else DEFAULTS[name]
+
+
+def problem(name: str, value: Any) -> str:
+    """Why the hooks would not obey a value of the right type; empty if they would."""
+    section, _, key = name.partition(".")
+    if name == "record.exclude" and not all(isinstance(pattern, str) for pattern in value):
+        return "it holds more than strings"
+    if section != "redact":
+        return ""
+    chosen = config.Redaction(json.dumps({section: {key: value}}).encode())
+    problems = chosen.problems
+    for kind, regex, _ in chosen.patterns:
+        try:
+            re.compile(regex)
+        except (re.error, OverflowError, RecursionError) as error:
+            problems.append(f"the regex of {kind!r} is wrong ({error})")
+    return "; ".join(problems)
 
 
 def change(name: str, update: Callable[[Any], Any]) -> Any:

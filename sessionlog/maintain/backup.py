@@ -38,7 +38,8 @@ def backup(place: Place, target: str, force: bool = False) -> int:
             if force:
                 _remove_beside(target)  # left behind, a WAL of the old file would be played into the copy
     except (OSError, sqlite3.Error) as error:
-        raise SessionlogError(f"{place.db} could not be copied to {target}: {error}") from error
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise SessionlogError(f"{place.db} could not be copied to {target}: {reason}") from error
     return size
 
 

@@ -148,7 +148,8 @@ def _prepared_copy(source: str, folder: str, home: str) -> str:
         append.open_for_writing(Place(folder, "", copy)).close()
         redact.clean_copy(Place(folder, "", copy), redact.GivenRules(home))
     except sqlite3.DatabaseError as error:
-        raise SessionlogError(f"{source} cannot be read: {error}") from error
+        hint = "; `sessionlog import` reads exports and transcripts" if source.endswith(".jsonl") else ""
+        raise SessionlogError(f"{source} cannot be read: {error}{hint}") from error
     return copy
 
 

@@ -38,7 +38,10 @@ def draft(path: str, mode: int = 0o600, overwrite: bool = True) -> Iterator[Draf
     folder, name = os.path.split(path)
     name = os.path.join(folder, f"{name[:NAME]}.{os.urandom(4).hex()}.draft")
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-    descriptor = os.open(name, flags, mode)
+    try:
+        descriptor = os.open(name, flags, mode)
+    except OSError as error:  # people know the file by the name that it was to get
+        raise OSError(error.errno, error.strerror, path) from error
     try:
         with open(descriptor, "wb") as file:
             yield Draft(name, file)

@@ -31,7 +31,10 @@ def connect(service: str) -> Iterator[psycopg.Connection[Any]]:
     try:
         connection = psycopg.connect(service=service, autocommit=True, application_name="sessionlog")
     except psycopg.OperationalError as error:
-        raise SessionlogError(f"no connection to the team archive {service!r}: {_first_line(error)}") from None
+        reason = _first_line(error)
+        if "definition of service" in reason:
+            reason = f"~/.pg_service.conf has no section [{service}]; add it, or name another with --service"
+        raise SessionlogError(f"no connection to the team archive {service!r}: {reason}") from None
     try:
         with connection:
             if connection.info.server_version < OLDEST * 10_000:

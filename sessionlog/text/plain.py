@@ -105,9 +105,9 @@ def did_you_mean(wanted: str, names: Iterable[str]) -> str:
     """The end of an error message: "; did you mean X?" if a name is much like what was typed, else nothing."""
     from difflib import get_close_matches  # 5 ms, which only a mistyped command pays
 
-    known = sorted(names)
-    begun = [name for name in known if len(wanted) > 2 and name.lower().startswith(wanted.lower())]
-    close = begun[:2] or get_close_matches(wanted.lower(), known, n=2)
+    known = {name.lower(): name for name in sorted(names)}
+    begun = [name for name in known if len(wanted) > 2 and name.startswith(wanted.lower())]
+    close = [known[name] for name in begun[:2] or get_close_matches(wanted.lower(), known, n=2)]
     return f"; did you mean {' or '.join(close)}?" if close else ""
 
 

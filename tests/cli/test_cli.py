@@ -174,8 +174,26 @@ def test_sessions_have_names(hook: Hook, place: projects.Place) -> None:
         assert f"session {session_id}" in printed("show", wanted)
 
 
+def test_a_day_is_the_newest_session_that_went_on_then(place: projects.Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("a-older", "b-newer"):
+        record(place, [prompt(name, session_id=name)])
+    with closing(sqlite3.connect(place.db)) as connection, connection:
+        for name, began, ended in (("a-older", "-4 days", "0 days"), ("b-newer", "-3 days", "-2 days")):
+            connection.execute(
+                "UPDATE sessions SET started_at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now', ?), "
+                "last_at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now', ?) WHERE session_id = ?",
+                (began, ended, name),
+            )
+    assert "session a-older" in printed("show", "today")  # resumed, although another one began later
+    assert "session a-older" in printed("show", "yesterday")
+
+
 def test_what_is_mistyped_gets_a_suggestion(recorded: None, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     assert "did you mean sessions?" in run("sesions").stderr
+    assert "did you mean sessions?" in run("team", "sesions").stderr
+    assert "did you mean prune?" in run("rm").stderr
+    assert "did you mean show last~1?" in run("last~1").stderr
+    assert "did you mean Stop" in run("hook-command", "Stp").stderr
     assert "did you mean f0b8f9eb?" in failing(monkeypatch, capsys, "show", "f0b9f9eb")
     assert "there is no last~9: 5 sessions" in failing(monkeypatch, capsys, "show", "last~9")
     assert "there is no event e99999" in failing(monkeypatch, capsys, "show", "e99999")
@@ -188,7 +206,25 @@ def test_a_newer_or_damaged_archive_is_explained(
     for ending in ("-wal", "-shm"):
         Path(place.db + ending).unlink(missing_ok=True)
     Path(place.db).write_bytes(b"garbage" * 1000)
-    assert "cannot be read" in failing(monkeypatch, capsys, "sessions")
+    for words in (["sessions"], ["show", "last"], ["stats"], ["tail"], ["search", "x"]):
+        message = failing(monkeypatch, capsys, *words)
+        assert "cannot be read" in message and "`sessionlog doctor`" in message
+    Path(place.db).unlink()
+    with closing(sqlite3.connect(place.db)) as connection, connection:
+        connection.execute("CREATE TABLE mine (x)")
+    for words in (["sessions"], ["show", "last"], ["stats"], ["tail"], ["search", "x"]):
+        assert "another program's database" in failing(monkeypatch, capsys, *words)
+
+
+def test_damage_that_is_met_on_the_way_has_its_remedy(
+    place: projects.Place, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    record(place, [prompt("x" * 900, session_id=f"s{number}") for number in range(300)])
+    data = bytearray(Path(place.db).read_bytes())
+    for page in range(8, len(data) // 4096):
+        data[page * 4096 : page * 4096 + 64] = b"?" * 64
+    Path(place.db).write_bytes(data)
+    assert "`sessionlog doctor`" in failing(monkeypatch, capsys, "sessions")
 
 
 def test_hostile_text_does_not_reach_the_terminal(hook: Hook) -> None:

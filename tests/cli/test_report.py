@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sessionlog.archive.place import Place
-from tests.cli.test_cli import printed, run
+from tests.cli.test_cli import failing, printed, run
 from tests.conftest import Hook
 from tests.helpers.recording import hostile_session, record
 from tests.record.test_hook import prompt, tool
@@ -35,6 +35,15 @@ def test_as_one_page(week: None, tmp_path: Path) -> None:
     printed("report", "--format", "html", "-o", str(tmp_path / "week.html"))
     page = (tmp_path / "week.html").read_text()
     assert "<li>make the *cart* faster</li>" in page and "Content-Security-Policy" in page
+
+
+def test_a_file_that_cannot_be_written_is_called_by_its_name(
+    week: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for words in (["report", "-o"], ["backup"]):
+        message = failing(monkeypatch, capsys, *words, str(tmp_path / "none" / "x.out"))
+        assert "none/x.out: No such file or directory" in message
+        assert "draft" not in message and "Errno" not in message
 
 
 def test_nothing_in_it_acts(place: Place) -> None:

@@ -26,12 +26,21 @@ def test_a_tag_is_a_name(two: Place) -> None:
     assert printed("tag", "bbbb") == ""
 
 
-def test_notes_are_shown_and_found(two: Place, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+def test_notes_are_shown_and_found(two: Place) -> None:
     printed("note", "aaaa", "ask", "Ann about the chimney")
     printed("note", "e2", "which colour?")
     assert printed("note", "aaaa") == "ask Ann about the chimney\n"
     assert "note  ask Ann" in printed("show", "aaaa") and "e2  note  which colour?" in printed("show", "bbbb")
     assert "ask Ann about the chimney" in printed("search", "CHIMNEY")
     assert "chimney" not in run("search", "chimney", "--tool", "Bash").stdout
-    printed("note", "aaaa", "--remove")
-    assert "there is no note on aaaa" in failing(monkeypatch, capsys, "note", "aaaa")
+    assert "Removed the note on session aaaa." in run("note", "aaaa", "--remove").stderr
+    for words in (["note", "aaaa"], ["note", "aaaa", "--remove"]):  # nothing found, which is no error
+        done = run(*words)
+        assert (done.exit_code, done.stdout, done.stderr) == (0, "", "No note on session aaaa.\n")
+
+
+@pytest.mark.parametrize("tag", ["last", "last~2", "today", "e12", "m3"])
+def test_a_tag_that_could_never_be_used_is_refused(
+    two: Place, tag: str, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    assert "choose another word" in failing(monkeypatch, capsys, "tag", "aaaa", tag)

@@ -6,12 +6,18 @@ import json
 import os
 import re
 import shutil
+import signal
+import sqlite3
 import subprocess
+import sys
+import threading
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from sessionlog.archive.place import Place
+from sessionlog.archive.time_limit import TookTooLong, limited
 from sessionlog.cli.table import display_width
 from tests.conftest import PAYLOAD_FILES, thorough
 from tests.helpers import forking
@@ -21,6 +27,7 @@ from tests.record.test_hook import prompt
 terminal = pytest.importorskip("tests.helpers.terminal", reason="needs a POSIX terminal", exc_type=ImportError)
 
 RED, ESCAPE = "\x1b[31m", "\x1b["
+ENDLESS = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
 WIDTHS = (50, 60, 80, 120, 250)
 
 
@@ -101,9 +108,8 @@ def test_enter_alone_removes_nothing(recorded: Place) -> None:
 
 
 def test_ctrl_c_ends_with_130_and_without_a_word(recorded: Place) -> None:
-    endless = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
     for words, shown in (
-        (["sql", endless], ""),
+        (["sql", ENDLESS], ""),
         (["prune", "--session", "f0b8"], "[y/N]"),
         (["browse", "--no-open"], "http"),
     ):
@@ -111,6 +117,35 @@ def test_ctrl_c_ends_with_130_and_without_a_word(recorded: Place) -> None:
         running.wait_for(shown) if shown else subprocess.run(["sleep", "1"], check=True)
         seen = running.interrupt()
         assert (seen.code, "Aborted" in seen.text, "Traceback" in seen.text) == (130, False, False), seen
+
+
+def test_ctrl_c_ends_audits_that_count(recorded: Place) -> None:
+    """Each of the counts may be cut off: by its time limit, after which the next one begins, or by the person."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a suite in the background
+    try:
+        with closing(sqlite3.connect(recorded.db)) as connection:
+            with pytest.raises(TookTooLong), limited(connection, 0.1):
+                connection.execute(ENDLESS).fetchone()
+            threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+            with pytest.raises(KeyboardInterrupt), limited(connection, 60):
+                connection.execute(ENDLESS).fetchone()
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_ctrl_c_before_the_command_begins_prints_no_traceback() -> None:
+    code = """if True:
+        import os, signal, sys
+        from sessionlog.cli.start import main
+        class Interrupted:
+            def find_spec(self, name, *rest):
+                if name == "sessionlog.cli.main":
+                    os.kill(os.getpid(), signal.SIGINT)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        sys.meta_path.insert(0, Interrupted())
+        main()"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
 
 
 def test_a_newline_in_the_name_of_a_folder_stays_in_its_line(hook: object, tmp_path: Path, place: Place) -> None:

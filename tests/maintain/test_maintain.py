@@ -374,7 +374,8 @@ def test_after_redact_the_secret_is_in_no_file(
     rebuilt = [json.dumps(rebuild(row)) for row in rows(place)]
     assert sum(text.count("[redacted:value:") for text in rebuilt) > 20
     assert SECRET in path.read_text(), "Claude Code's own file is not ours"
-    assert "× value" not in ask("redact", "--value", SECRET, "--dry-run").output
+    seen = ask("redact", "--value", SECRET, "--dry-run").output
+    assert "× value" not in seen and "0 rows of 1 project would change" in seen
     importer.follow(place, str(path))
     assert holding(place, SECRET) == [], "import knows the file as it was"
 

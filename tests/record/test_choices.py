@@ -142,6 +142,16 @@ def test_what_is_wrong_is_named(home: Path, place: Place, monkeypatch: pytest.Mo
         monkeypatch, capsys, "config", "record.tool_output", "maybe"
     )
     assert "did you mean record.exclude" in failing(monkeypatch, capsys, "config", "record.exclud")
+    assert run("pause", "0h").exit_code == 2  # not for ever
+    for name, value, problem in (
+        ("redact.patterns", '[{"kind": "mine", "regex": "("}]', "the regex of 'mine' is wrong"),
+        ("redact.patterns", '["x"]', 'a pattern needs a "regex"'),
+        ("redact.allow", "[1]", "holds more than strings"),
+        ("record.exclude", "[1]", "holds more than strings"),
+    ):
+        before = (home / ".local/share/sessionlog/config.json").read_bytes()
+        assert problem in failing(monkeypatch, capsys, "config", name, value)
+        assert (home / ".local/share/sessionlog/config.json").read_bytes() == before
     (home / ".local/share/sessionlog/config.json").write_text("{")
     assert "is not JSON" in failing(monkeypatch, capsys, "exclude", "~/x")
 
