@@ -121,7 +121,7 @@ def nothing_recorded(places: list[Place]) -> SessionlogError:
     return SessionlogError(
         f"nothing has been recorded{where} yet.{elsewhere}\n"
         "  sessionlog install   starts recording\n"
-        "  sessionlog import    archives the transcripts on disk\n"
+        "  sessionlog import    archives transcripts on disk\n"
         "  sessionlog demo      shows a sample"
     )
 

@@ -24,6 +24,8 @@ SHOWN_ROWS = 20
 NOT_SHOWN = ("project", "session_id", "client", "agent_id", "tool_use_id")
 NARROWEST = 4
 WIDE = 120
+NARROW = 60
+BETWEEN = "\n"  # rows of several lines
 
 
 @example(
@@ -129,19 +131,23 @@ def _print_sessions(rows: list[audit.Row], with_project: bool) -> None:
         for heading, group in itertools.groupby(rows, lambda row: (row["project"], row.get("session_id")))
     ]
     shown = [[_value(column, row[column]) for column in columns] for _, group in groups for row in group[:SHOWN_ROWS]]
-    times = [column for column in columns if _is_time(column)]
-    heading, rule, *lines = table.render(columns, shown, max(terminal.width(), 60) - 2, NARROWEST, times)
-    remaining = iter(lines)
     several = len({row.get("client") for row in rows}) > 1
-    click.secho(f"  {heading}\n  {rule}", dim=True)
+    width = terminal.width() - 2
+    if terminal.width() < NARROW:  # a value a line: columns would show nothing whole
+        remaining = ("\n  ".join(table.listed(columns, row, width)) for row in shown)
+    else:
+        times = [column for column in columns if _is_time(column)]
+        heading, rule, *lines = table.render(columns, shown, width, NARROWEST, times)
+        click.secho(f"  {heading}\n  {rule}", dim=True)
+        remaining = iter(lines)
     for (project, session_id), group in groups:
         title = [plain.safe(project)] if with_project else []
         title += [f"session {plain.safe(session_id)}"] if session_id else []
         title += [plain.safe(group[0]["client"])] if several and group[0].get("client") else []
         if title:
             click.secho("  ".join(title), fg="yellow")
-        for line in itertools.islice(remaining, min(len(group), SHOWN_ROWS)):
-            click.echo(f"  {line}")
+        for number, line in enumerate(itertools.islice(remaining, min(len(group), SHOWN_ROWS))):
+            click.echo(f"{BETWEEN if number and terminal.width() < NARROW else ''}  {line}")
         if len(group) > SHOWN_ROWS:
             click.echo(f"  … and {len(group) - SHOWN_ROWS:,} more (--json and --csv list all)")
 

@@ -16,7 +16,9 @@ import click
 
 from sessionlog.archive import lookup, read
 from sessionlog.archive import place as projects
+from sessionlog.cli import terminal
 from sessionlog.cli.common import json_option, print_json
+from sessionlog.cli.dialogue import progress_bar
 from sessionlog.cli.main import example
 from sessionlog.cli.session_view import View
 from sessionlog.errors import SessionlogError
@@ -55,7 +57,8 @@ def command(as_json: bool) -> None:
             print_json({"path": place.db, "events": [lookup.as_json(row) for row in events]})
             return
         about = header.load(connection, found.session, place.project)
-        for line in View().session(about, load.entries(connection, found.session["session_id"])):
+        width = terminal.width() if sys.stdout.isatty() else None
+        for line in View(width=width).session(about, load.entries(connection, found.session["session_id"])):
             click.echo(line)
     # As it was called here: it need not be on the PATH.
     sessionlog = shlex.quote(sys.argv[0]) if os.path.basename(sys.argv[0]) == "sessionlog" else "sessionlog"
@@ -82,11 +85,12 @@ def record(payloads: list[str], home: Path, project: Path, quiet: bool) -> None:
     environment = {name: os.environ[name] for name in keep if name in os.environ}
     environment |= {"HOME": str(home), "SESSIONLOG_HOME": str(home), "CLAUDE_PROJECT_DIR": str(project)}
     environment["SESSIONLOG_NO_FOLLOW"] = "1"  # the sample has no transcript
-    with click.progressbar(payloads, label="Recording", hidden=quiet, width=30, file=sys.stderr) as progress:
-        for payload in progress:
+    with progress_bar("Recording", len(payloads), hidden=quiet) as progress:
+        for payload in payloads:
             hook = hook_command(json.loads(payload)["hook_event_name"])
             done = subprocess.run(  # noqa: S602 (the command that a settings file would hold)
                 hook, shell=True, input=payload.encode(), env=environment, capture_output=True, check=False
             )
             if done.returncode or done.stdout:
                 raise SessionlogError(f"the hook failed ({done.returncode}): {done.stderr.decode(errors='replace')}")
+            progress.update(1)

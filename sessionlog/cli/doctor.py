@@ -66,7 +66,7 @@ def _show(result: doctor.Result) -> None:
 def _wrapped(text: str, margin: int) -> list[str]:
     """The text in lines that fit beside the names; in one when it is not a terminal that shows it."""
     width = shutil.get_terminal_size().columns - margin if sys.stdout.isatty() else 10_000
-    return textwrap.wrap(_printable(text), max(width, 40), break_long_words=False, break_on_hyphens=False)
+    return textwrap.wrap(_printable(text), max(width, 30), break_long_words=False, break_on_hyphens=False)
 
 
 def _printable(text: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from sessionlog.agents.registry import CLAUDE_CODE
-from sessionlog.cli import agents
+from sessionlog.cli import agents, terminal
 from sessionlog.cli.dialogue import confirm, note
 from sessionlog.cli.main import example
 from sessionlog.errors import SessionlogError
@@ -128,10 +128,12 @@ def _install_claude_code(
     if dry_run:
         click.echo("Dry run: nothing was written.")
         return
-    click.echo(
-        f"{plain.counted(len(handlers), 'event')} will be recorded by hooks in {path}; the rest of it stays as it is."
+    terminal.say(
+        f"{plain.counted(len(handlers), 'event')} will be recorded by hooks in {path}; the rest of it stays as it is.",
+        err=False,
     )
-    click.echo("`sessionlog install --diff` shows every line; `sessionlog uninstall` takes the hooks out again.")
+    every_line = "" if diff else "`sessionlog install --diff` shows every line; "
+    terminal.say(f"{every_line}`sessionlog uninstall` takes the hooks out again.", err=False)
     confirm(f"Write {path}?", yes)
     backup = settings_files.apply(change)
     click.secho(f"Installed in {path}: {len(handlers)} events.", fg="green")
@@ -139,9 +141,9 @@ def _install_claude_code(
         click.echo(f"`{supervisor}` decides from now on whether Claude may stop, or ask you a question.")
     if backup:
         click.echo(f"The file as it was: {backup}")
-    click.echo("New sessions are recorded from now on, running ones too; no restart is needed.")
-    click.echo("  sessionlog sessions    see what was recorded")
-    click.echo("  sessionlog import      bring in the sessions that Claude Code still has on disk")
+    terminal.say("New sessions are recorded from now on, running ones too; no restart is needed.", err=False)
+    click.echo("  sessionlog sessions  see what was recorded")
+    click.echo("  sessionlog import    archive transcripts on disk")
     others = [name for name in other_agents.found() if not other_agents.is_registered(name)]
     if others:
         titles = ", ".join(other_agents.settings(name).TITLE for name in others)

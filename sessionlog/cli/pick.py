@@ -83,7 +83,13 @@ def _resume(session: dict[str, Any], folder: str) -> None:
         raise SessionlogError(
             f"`{words[0]}` is not on your PATH. Where it is:\n  cd {shlex.quote(folder)} && {shlex.join(words)}"
         )
-    os.chdir(folder)
+    try:
+        os.chdir(folder)
+    except OSError as error:
+        raise SessionlogError(
+            f"the folder of this session is out of reach: {folder}: {error.strerror}. Where it is now:\n"
+            f"  {shlex.join(words)}"
+        ) from None
     os.execv(client, words)  # noqa: S606 (no shell; the client itself is what is wanted)
 
 

@@ -22,7 +22,7 @@ from prompt_toolkit.layout.processors import BeforeInput
 from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.styles import Style
 
-from sessionlog.archive import lookup, read
+from sessionlog.archive import lookup, notes, read
 from sessionlog.archive.place import Place
 from sessionlog.ask.rollup import sessions, stats
 from sessionlog.ask.search import find as search
@@ -106,7 +106,10 @@ class Picker:
         with stats.Counted(found) as counted:
             sources = [sessions.Source(place.name, connection) for place, connection in counted.connections]
             rows = sessions.page(sources, sessions.Filters(), sessions.Order(), None, LISTED).rows
-        self.all = [_listed(by_name[row["project"]], row) for row in rows]
+        annotated = {place.name: _annotations(place) for place in found}
+        self.all = [
+            _listed(by_name[row["project"]], row, annotated[row["project"]].get(row["session_id"], "")) for row in rows
+        ]
         self._filter(set())
 
     def _typed(self) -> None:
@@ -228,8 +231,9 @@ class Picker:
             keys.add(name)(lambda _, lines=lines: self._scroll(lines))
         keys.add("c-y")(lambda _: self._copy())
         keys.add("tab")(lambda _: self._switch())
-        for name in ("escape", "c-c", "c-d"):
+        for name in ("escape", "c-d"):
             keys.add(name, eager=name == "escape")(lambda event: event.app.exit(result=None))
+        keys.add("c-c")(lambda event: event.app.exit(exception=KeyboardInterrupt))  # ends with 130, as elsewhere
         return keys
 
     def _screen(self) -> int:
@@ -270,19 +274,31 @@ def preview(listed: Listed, width: int | None = None) -> StyleAndTextTuples:
         with closing(read.connect(listed.place)) as connection:
             found = lookup.find_session([listed.place], listed.row["session_id"])
             about = header.load(connection, found.session, listed.place.project)
-            lines = View(width=width).session(about, load.entries(connection, listed.row["session_id"]))
+            annotations = notes.of_session(listed.place, listed.row["session_id"])
+            entries = load.entries(connection, listed.row["session_id"])
+            lines = View(width=width).session(about, entries, annotations=annotations)
             return to_formatted_text(ANSI("\n".join(islice(lines, PREVIEWED))))
     except (SessionlogError, sqlite3.Error, OSError) as error:
         return [("class:failed", plain.safe(str(error)))]
 
 
-def _listed(place: Place, row: dict[str, Any]) -> Listed:
-    texts = (row["title"], row["first_prompt"], row["session_id"], row["git_branch"], os.path.basename(place.project))
+def _annotations(place: Place) -> dict[str, str]:
+    """The tags and notes of each session, which typing finds too."""
+    found: dict[str, str] = {}
+    with suppress(SessionlogError):  # a file that somebody broke; `show` and `tag` say so
+        for one in notes.load(place).values():
+            found[one.session] = " ".join((found.get(one.session, ""), *one.tags, one.note))
+    return found
+
+
+def _listed(place: Place, row: dict[str, Any], annotations: str) -> Listed:
+    project = os.path.basename(place.project)
+    texts = (row["title"], row["first_prompt"], row["session_id"], row["git_branch"], project, annotations)
     return Listed(place, row, " ".join(text for text in texts if text).lower())
 
 
 def _nothing(place: Place) -> str:
-    text = str(read.nothing_recorded([place]))
+    text = str(read.nothing_recorded([place])).replace("add --all", "press Tab")
     return text[:1].upper() + text[1:]
 
 

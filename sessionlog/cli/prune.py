@@ -9,7 +9,7 @@ import click
 
 from sessionlog.archive import lookup, read
 from sessionlog.archive.place import Place
-from sessionlog.cli import memories
+from sessionlog.cli import memories, terminal
 from sessionlog.cli.common import When, places, project_options
 from sessionlog.cli.completion import session_ids
 from sessionlog.cli.dialogue import confirm, note
@@ -18,6 +18,7 @@ from sessionlog.maintain import prune, prune_memory
 from sessionlog.text import plain
 
 SHOWN = 20
+WIDE = 66  # columns, from which on the times are explained
 
 
 @example(
@@ -126,11 +127,12 @@ def _meant(
 def _show(plan: prune.Plan) -> None:
     if plan.sessions:
         click.secho(plain.safe(plan.place.project), fg="cyan")
+    used = "last used " if terminal.width() >= WIDE else ""
     for session in plan.sessions[:SHOWN]:
-        click.echo(
-            f"  {click.style(plain.safe(session.session_id[:8]), fg='yellow')}"
-            f"  last used {plain.local_time(session.last_at)}"
-            f"  {plain.counted(session.rows, 'row'):>12}  {plain.size(session.size):>8}"
+        name = click.style(plain.safe(session.session_id[:8]), fg="yellow")
+        terminal.print_line(
+            f"  {name}  {used}{plain.local_time(session.last_at)}"
+            f"  {plain.counted(session.rows, 'row'):>10}  {plain.size(session.size):>8}"
         )
     if len(plan.sessions) > SHOWN:
         click.echo(f"  and {plain.counted(len(plan.sessions) - SHOWN, 'more session')}")

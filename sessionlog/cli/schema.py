@@ -10,7 +10,7 @@ from sessionlog.archive import describe
 from sessionlog.cli.common import json_option, print_json
 from sessionlog.cli.completion import table_names
 from sessionlog.cli.main import example
-from sessionlog.cli.terminal import page
+from sessionlog.cli.terminal import beside, page
 from sessionlog.errors import SessionlogError
 from sessionlog.text.plain import did_you_mean
 
@@ -40,8 +40,8 @@ def _lines(tables: Iterable[describe.Table]) -> Iterator[str]:
         if number:
             yield ""
         yield f"{click.style(table.name, fg='yellow', bold=True)}  {click.style(table.kind, dim=True)}"
-        yield f"  {table.description}"
+        yield from beside("  ", table.description)
         width = max(len(column.name) for column in table.columns)
         for column in table.columns:
             type_ = click.style(f"{column.type:<7}", dim=True)
-            yield f"    {click.style(column.name.ljust(width), fg='cyan')}  {type_}  {column.description}"
+            yield from beside(f"    {click.style(column.name.ljust(width), fg='cyan')}  {type_}  ", column.description)

@@ -34,6 +34,10 @@ PARAGRAPH = 1500
 MARGIN = " " * 22
 # The shortest description worth showing.
 SHORTEST = 16
+# The fewest columns that text is wrapped to.
+NARROWEST = 20
+# Before the rest of a line of code or output that was wrapped.
+CONTINUED = "    "
 
 
 class View:
@@ -53,7 +57,7 @@ class View:
         """The lines of a session; the entry that the name `highlighted` is part of is marked."""
         yield from self.heading(overview)
         noted = [line for one in annotations for line in _annotated(one)]
-        yield from [*noted, ""] if noted else ()
+        yield from [*self._indented(noted), ""] if noted else ()
         for entry in entries:
             if entry.minor and not self.full and highlighted not in entry.names:
                 continue
@@ -64,14 +68,12 @@ class View:
         started = plain.local_time(session["started_at"], "%Y-%m-%d %H:%M:%S")
         branch = f", on {session['git_branch']}" if session.get("git_branch") else ""
         yield click.style(f"session {plain.safe(session['session_id'])}", fg="yellow", bold=True)
-        if session.get("title"):
-            yield f"  {click.style(plain.one_line(session['title']), bold=True)}"
+        title = [click.style(plain.one_line(session["title"]), bold=True)] if session.get("title") else []
         agent = f", by {overview.agent}" if overview.agent else ""
         state = click.style(", live", fg="green") if live.is_live(session) else ""
-        yield f"  {started}, {overview.took}, in {plain.safe(overview.project)}{plain.safe(branch + agent)}{state}"
-        yield f"  {overview.counts}"
-        for fact in (*overview.models, *overview.links):
-            yield f"  {plain.one_line(fact)}"
+        where = f"{started}, {overview.took}, in {plain.safe(overview.project)}{plain.safe(branch + agent)}{state}"
+        facts = map(plain.one_line, (*overview.models, *overview.links))
+        yield from self._indented([*title, where, overview.counts, *facts])
         yield ""
 
     def entry(self, entry: Entry, marked: bool = False) -> Iterator[str]:
@@ -83,7 +85,7 @@ class View:
         mark = click.style(">", fg="red", bold=True) if marked else " "
         indent = "  " if entry.agent_id and entry.kind != "sub-agent" else ""
         styled = click.style(f"{plain.one_line(label, 11):<12}", fg=colour, bold=entry.kind == "prompt")
-        first, *rest = self._content(entry)
+        first, *rest = self._wrapped(self._content(entry), len(MARGIN) + len(indent), CONTINUED if entry.call else "")
         yield f"{time}{mark} {indent}{styled}{first}"
         for line in rest:
             yield f"{MARGIN}{indent}{line}"
@@ -101,9 +103,7 @@ class View:
             words = plain.one_line(_without_tags(entry.text[: 4 * WIDTH]), 100)
             title = f"{plain.one_line(entry.title, 30)}  " if entry.title and entry.kind != "event" else ""
             return [click.style(title + words, dim=True)]
-        lines = self._wrapped(
-            self._folded(entry.text, WORDS, PARAGRAPH if self.width else WIDTH), 2 if entry.agent_id else 0
-        )
+        lines = self._folded(entry.text, WORDS, PARAGRAPH if self.width else WIDTH)
         if entry.kind == "failure":
             lines = [click.style(line, fg="red") for line in lines]
         if entry.title and entry.kind != "event":
@@ -127,7 +127,7 @@ class View:
         if call.duration_ms is not None:
             parts.append(click.style(plain.duration(call.duration_ms), dim=True))
         line = "  ".join(filter(None, parts))
-        room = self._room(0) - display_width(click.unstyle(line)) - 2 if self.width else 80
+        room = self._room(len(MARGIN)) - display_width(click.unstyle(line)) - 2 if self.width else 80
         if (about := calls.purpose(call)) and room >= SHORTEST:
             line += click.style(f"  {plain.one_line(about, min(room, 80))}", dim=True)
         return line
@@ -144,17 +144,25 @@ class View:
             for line in self._folded(text, OUTPUT):
                 yield click.style(line, fg="red" if failed else None, dim=not failed)
 
-    def _room(self, indent: int) -> int:
-        """The columns beside the times and labels."""
-        return max((self.width or 0) - len(MARGIN) - indent, 30)
+    def _room(self, margin: int) -> int:
+        """The columns beside a margin, such as that of the times and labels."""
+        return max((self.width or 0) - margin, NARROWEST)
 
-    def _wrapped(self, lines: list[str], indent: int) -> list[str]:
-        """What people and models said, with lines that end between words."""
-        if self.width is None or all(display_width(line) <= self._room(indent) for line in lines):
+    def _wrapped(self, lines: list[str], margin: int, indent: str = "") -> list[str]:
+        """Lines that end between words, where a terminal would break them anywhere and begin at its edge."""
+        room = self._room(margin)
+        if self.width is None or all(display_width(click.unstyle(line)) <= room for line in lines):
             return lines
         from wcwidth import wrap  # 30 ms, which short sessions need not pay
 
-        return [piece for line in lines for piece in (wrap(line, self._room(indent)) or [""])]
+        wrapped: list[str] = []
+        for line in lines:
+            is_long = display_width(click.unstyle(line)) > room
+            wrapped += wrap(line, room, subsequent_indent=indent, break_on_hyphens=False) if is_long else [line]
+        return wrapped
+
+    def _indented(self, lines: list[str]) -> Iterator[str]:
+        return (f"  {line}" for line in self._wrapped(lines, 2))
 
     def _folded(self, text: str, lines: int, longest: int = WIDTH) -> list[str]:
         """The text as safe lines; of a long text only the part that is shown is split."""
@@ -183,9 +191,9 @@ def _annotated(one: Annotation) -> Iterator[str]:
     """The tags and the note that somebody put on the session or on a moment of it."""
     where = f"{one.moment}  " if one.moment else ""
     if one.tags:
-        yield f"  {where}{click.style(' '.join(f'#{plain.one_line(tag)}' for tag in one.tags), fg='cyan')}"
+        yield f"{where}{click.style(' '.join(f'#{plain.one_line(tag)}' for tag in one.tags), fg='cyan')}"
     if one.note:
-        yield f"  {where}{click.style('note', fg='cyan')}  {plain.one_line(one.note, WIDTH)}"
+        yield f"{where}{click.style('note', fg='cyan')}  {plain.one_line(one.note, WIDTH)}"
 
 
 def _without_tags(text: str) -> str:

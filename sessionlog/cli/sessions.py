@@ -34,6 +34,7 @@ Row = dict[str, Any]
 ASCENDING = ("branch", "model", "title")
 # The shortest title worth showing; other columns give way to it.
 SHORTEST_TITLE = 24
+SHORT_TIME = "%m-%d %H:%M"
 
 
 class Cost(click.ParamType):  # type: ignore[type-arg,unused-ignore]
@@ -124,7 +125,11 @@ def _print(rows: list[Row], projects: dict[str, Place], with_client: bool) -> No
     for name in ("cost", "took", "project", "client", "tools", "prompts"):
         if sum(widths.values()) + 2 * len(widths) + SHORTEST_TITLE > width:
             widths.pop(name, None)
-    room = max(width - sum(widths.values()) - 2 * len(widths), 12)
+    if sum(widths.values()) + 2 * len(widths) + SHORTEST_TITLE > width:  # then the year, too
+        for row, row_cells in zip(rows, cells, strict=True):
+            row_cells["at"] = plain.local_time(row["started_at"], SHORT_TIME)
+        widths["at"] = max(table.display_width(row_cells["at"]) for row_cells in cells)
+    room = max(width - sum(widths.values()) - 2 * len(widths), 1)
     for row, row_cells in zip(rows, cells, strict=True):
         parts = [
             click.style(table.pad(text, size, right=name in NUMBERS), fg=COLOURS.get(name)) if text else " " * size

@@ -13,6 +13,7 @@ from sessionlog.archive import read
 from sessionlog.archive.place import Place, home_folder
 from sessionlog.cli.common import json_option, print_json
 from sessionlog.cli.completion import offer, services
+from sessionlog.cli.dialogue import progress_bar
 from sessionlog.cli.main import example
 from sessionlog.errors import SessionlogError
 from sessionlog.team import choices, connection, levels, ship
@@ -134,7 +135,7 @@ def _one(place: Place, choice: Choice, dry_run: bool, status: bool, quiet: bool)
         if status:
             found = ship.status(server, place, choice, platform.node())
             return {**common, **found._asdict(), "last_at": found.last_at and found.last_at.isoformat()}
-        with click.progressbar(length=1, label="Shipping", width=30, hidden=quiet, show_eta=True) as bar:
+        with progress_bar("Shipping", hidden=quiet) as bar:
 
             def progress(done: int, total: int) -> None:
                 bar.length = max(total, 1)

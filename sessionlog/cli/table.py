@@ -35,7 +35,9 @@ def render(
     fixed = {index for index, name in enumerate(columns) if name in whole}
     widths = _fitted(natural, room, narrowest, fixed) or _fitted(natural, room, narrowest, set())
     if widths is None:
-        yield from _listed(names, cells, width)
+        for number, row in enumerate(cells):
+            yield from [""] if number else ()
+            yield from listed(columns, row, width)
         return
     numeric = [all(_is_number(row[index]) for row in first) and bool(first) for index in range(len(names))]
     yield _line(names, widths, numeric)
@@ -149,13 +151,13 @@ def _line(row: Sequence[str], widths: list[int], numeric: list[bool]) -> str:
     return GAP.join(pad(text, size, right) for text, size, right in zip(row, widths, numeric, strict=True)).rstrip()
 
 
-def _listed(names: list[str], cells: Iterable[list[str]], width: int) -> Iterator[str]:
+def listed(columns: Sequence[str], row: Row, width: int) -> Iterator[str]:
+    """A row with a line for each value that it has."""
+    names = [cell(name) for name in columns]
     label = max(map(display_width, names))
-    for number, row in enumerate(cells):
-        if number:
-            yield ""
-        for name, text in zip(names, row, strict=True):
-            yield f"{pad(name, label)}  {cut(text, max(20, width - label - 2))}".rstrip()
+    for name, value in zip(names, row, strict=True):
+        if text := cell(value):
+            yield f"{pad(name, label)}  {cut(text, max(20, width - label - 2))}"
 
 
 def _is_number(text: str) -> bool:

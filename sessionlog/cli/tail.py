@@ -22,6 +22,9 @@ from sessionlog.cli.completion import client_option
 from sessionlog.cli.main import example
 from sessionlog.text import plain
 
+# Columns: of the time, the event's name and its kind; of the session; of the project; the shortest text worth showing.
+BESIDE, SESSION, PROJECT, SHORT_PROJECT, SHORTEST = 29, 10, 15, 9, 20
+
 
 @example("sessionlog tail -f", "sessionlog tail --all -n 50", "sessionlog tail -f --json | jq .payload.tool_name")
 @click.command()
@@ -60,12 +63,17 @@ def _print(seen: Seen, with_project: bool, as_json: bool) -> None:
         print_json({**lookup.as_json(row), "session_id": row["session_id"], "project": seen.project}, indent=None)
         return
     line = event_line.line(row, live=True)
-    project = f"{plain.one_line(os.path.basename(seen.project), 14):<14} " if with_project else ""
+    # What happened is shown rather than whose it is.
+    room = terminal.width() - BESIDE if sys.stdout.isatty() else 0
+    is_narrow = bool(room) and room - (SESSION + PROJECT if with_project else SESSION) < SHORTEST
+    size = (SHORT_PROJECT if is_narrow else PROJECT) - 1
+    project = f"{plain.one_line(os.path.basename(seen.project), size):<{size}} " if with_project else ""
+    session = "" if is_narrow else f"{plain.safe(row['session_id'][:8]):<8}  "
     terminal.print_line(
         click.style(plain.local_time(line.at, "%H:%M:%S"), dim=True)
         + click.style(f"  e{row['id']:<6} ", dim=True)
         + click.style(project, fg="cyan")
-        + click.style(f"{plain.safe(row['session_id'][:8]):<8}  ", fg="yellow")
+        + click.style(session, fg="yellow")
         + "  " * line.indent
         + click.style(f"{plain.one_line(line.kind, 11):<12}", fg=line.colour)
         + click.style(line.text, fg=line.colour if line.colour in ("red", "yellow") else None)

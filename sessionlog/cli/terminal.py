@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
@@ -13,6 +13,8 @@ import click
 from sessionlog.cli import table
 
 WITHOUT_TERMINAL = 120  # columns
+NARROWEST = 24  # columns beside a beginning
+BELOW = 8  # columns of margin, where there are fewer
 AT_ONCE = 50  # lines that are written at once where nobody watches
 
 
@@ -64,6 +66,22 @@ def _wrapped(line: str) -> str:
     import textwrap  # which only long sentences need
 
     return textwrap.fill(line, width(), break_long_words=False, break_on_hyphens=False, drop_whitespace=True)
+
+
+def beside(start: str, text: str) -> Iterator[str]:
+    """Lines of a text beside its beginning, which end between words; below it where the terminal is narrow."""
+    if not sys.stdout.isatty() or table.display_width(click.unstyle(start + text)) <= width():
+        yield f"{start}{text}"
+        return
+    import textwrap  # as above
+
+    margin = table.display_width(click.unstyle(start))
+    if width() - margin < NARROWEST:
+        yield start.rstrip()
+        margin, start = BELOW, " " * BELOW
+    for line in textwrap.wrap(text, width() - margin, break_long_words=False, break_on_hyphens=False):
+        yield f"{start}{line}"
+        start = " " * margin
 
 
 def print_line(line: str) -> None:

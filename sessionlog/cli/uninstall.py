@@ -9,7 +9,7 @@ import click
 
 from sessionlog.agents.registry import CLAUDE_CODE
 from sessionlog.archive.place import home_folder
-from sessionlog.cli import agents
+from sessionlog.cli import agents, terminal
 from sessionlog.cli.dialogue import confirm, note
 from sessionlog.cli.main import example
 from sessionlog.errors import SessionlogError
@@ -69,13 +69,15 @@ def command(agent: str, purge: bool, diff: bool, dry_run: bool, yes: bool) -> No
     else:
         for change in changes:
             removed = sum(line.startswith("-") for line in change.diff()) - 1  # one names the file
-            click.echo(f"{plain.counted(removed, 'line')} of sessionlog will go from {change.path}; the rest stays.")
-        click.echo("`sessionlog uninstall --diff` shows them.")
+            lines = plain.counted(removed, "line")
+            terminal.say(f"{lines} of sessionlog will go from {change.path}; the rest stays.", err=False)
+        if not diff:
+            click.echo("`sessionlog uninstall --diff` shows the change.")
         confirm(f"Write {plain.counted(len(changes), 'file')}?", yes)
         for change in changes:
             backup = settings_files.apply(change)
             kept = f" (as it was: {backup})" if backup else ""
-            click.secho(f"Uninstalled from {change.path}{kept}", fg="green")
+            terminal.say(f"Uninstalled from {change.path}{kept}", err=False, fg="green")
     if plugin := settings_files.enabled_plugin(cwd):
         note(f"The plugin {plugin} still records: `claude plugin disable {plugin}` stops it.")
     if purge:

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from sessionlog.cli.main import example
+from sessionlog.cli.terminal import beside
 from sessionlog.install.validate import check as validate
 from sessionlog.text.plain import counted, safe
 
@@ -37,7 +38,7 @@ def command(ctx: click.Context, paths: tuple[Path, ...], as_json: bool, strict: 
     """
     if list_rules:
         for rule in validate.rules():
-            click.echo(f"{rule.id}  {_level(rule.severity)}  {rule.sentence}  {_source(rule.source)}")
+            _echo(f"{rule.id}  {_level(rule.severity)}  ", f"{rule.sentence}  {_source(rule.source)}")
         return
     targets = [target for path in paths for target in validate.targets(path)]
     if not paths:
@@ -60,11 +61,16 @@ def _show(file: Path, findings: list[validate.Finding]) -> None:
         click.echo(f"{safe(str(file))}  {click.style('no problems', fg='green')}")
     for finding in findings[:SHOWN]:
         where = click.style(f"{finding.file}:{finding.line}:{finding.column}", bold=True)
-        click.echo(f"{where}  {_level(finding.severity)}  {finding.rule}  {finding.message}  {_source(finding.source)}")
-        click.echo(f"    {finding.path + ': ' if finding.path else ''}{finding.advice}")
+        _echo(f"{where}  {_level(finding.severity)}  {finding.rule}  ", f"{finding.message}  {_source(finding.source)}")
+        _echo("    ", f"{finding.path + ': ' if finding.path else ''}{finding.advice}")
     if len(findings) > SHOWN:
         click.echo(f"… and {len(findings) - SHOWN:,} more (--json lists all)")
     click.echo()
+
+
+def _echo(start: str, text: str) -> None:
+    for line in beside(start, text):
+        click.echo(line)
 
 
 def _summary(findings: list[validate.Finding], files: int) -> str:

@@ -11,6 +11,7 @@ import click
 from sessionlog import __version__
 from sessionlog.archive import lookup, read
 from sessionlog.archive.place import Place
+from sessionlog.cli import terminal
 from sessionlog.cli.common import json_option, places, print_json_lists, project_options, to_json
 from sessionlog.cli.completion import session_ids
 from sessionlog.cli.dialogue import progress_bar
@@ -112,7 +113,8 @@ def _print_summary(check: verify.Check, notes: bool) -> None:
         click.echo(plain.one_line(line, 400))
     counts = f"{plain.counted(check.events, 'event')} of {plain.counted(len(check.sessions), 'session')}"
     result = plain.counted(check.found, "finding") if check.found else "all as they were recorded"
-    click.secho(f"{plain.safe(check.place.project)}: {counts}: {result}.", fg="red" if check.found else "green")
+    summary = f"{plain.safe(check.place.project)}: {counts}: {result}."
+    terminal.say(summary, err=False, fg="red" if check.found else "green")
     done: Counter[str] = Counter()
     for note in check.notes:
         if note.command not in ("migration", "verify --seal"):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from sessionlog.archive import notes
 from sessionlog.archive.place import Place
 from tests.conftest import Hook
 from tests.record.test_hook import prompt, tool
@@ -78,4 +79,39 @@ def test_nothing_recorded_says_what_to_do(place: Place) -> None:
     picker = terminal.Terminal(terminal.SESSIONLOG, columns=120, rows=30)
     picker.wait_for("sessionlog install")
     picker.type("\x03")
+    seen = picker.end()
+    assert seen.code == 130 and "Traceback" not in seen.text and "Aborted" not in seen.text
+
+
+def test_tags_and_notes_are_found_and_shown(two_sessions: Place) -> None:
+    notes.change(two_sessions, "aaaa-shed", add_tags=["garden"], note="ask Ann about the colour")
+    picker = opened()
+    picker.type("garden ann")
+    picker.wait_for("ask Ann about the colour")
+    picker.type("\x1b")
     assert picker.end().code == 0
+
+
+def test_another_project_is_a_tab_away(
+    two_sessions: Place, tmp_path: Path, hook: Hook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CLAUDE_PROJECT_DIR", raising=False)
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
+    picker = opened()
+    picker.type("\t")
+    picker.wait_for("press Tab")
+    picker.type("\x1b")
+    assert picker.end().code == 0
+
+
+def test_resume_where_the_folder_is_gone_says_so(two_sessions: Place, tmp_path: Path) -> None:
+    client = tmp_path / "bin" / "claude"
+    client.parent.mkdir()
+    client.write_text("#!/bin/sh\n")
+    client.chmod(0o755)
+    picker = opened(PATH=f"{client.parent}:{os.environ['PATH']}")
+    Path(two_sessions.project).rename(tmp_path / "moved")
+    picker.type("\x12")
+    seen = picker.end()
+    assert seen.code == 1 and "out of reach" in seen.text and "claude --resume bbbb-roof" in seen.text

@@ -73,6 +73,30 @@ def test_no_line_is_wider_than_the_terminal(recorded: Place, command: str, colum
     assert max(map(display_width, lines)) <= columns, [line for line in lines if display_width(line) > columns]
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "sessions", "show f0b8", "show e5", "audit permissions", "audit failures", "schema events", "validate --rules",
+        "prune --keep 0 --dry-run", "doctor", "verify", "demo", "pause 2h", "install --yes", "uninstall --yes",
+    ],
+)  # fmt: skip
+def test_fifty_columns_are_enough(recorded: Place, command: str) -> None:
+    with closing(sqlite3.connect(recorded.db)) as archive, archive:  # live: with every column
+        archive.execute("UPDATE sessions SET last_at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), ended_at = NULL")
+    if "uninstall" in command:
+        terminal.in_terminal("install", "--yes")
+    seen = terminal.in_terminal(*command.split(), columns=50, PAGER="cat").text
+    lines = [re.sub(r"\x1b\[[?\d;]*[a-z]", "", line) for line in re.split(r"[\r\n]+", seen)]
+    # Paths and commands are whole, so that they can be copied.
+    wide = [line for line in lines if display_width(line) > 50 and not re.search(r"/\S{30}", line)]
+    assert lines and not wide
+
+
+def test_narrow_tail_shows_what_happened(recorded: Place) -> None:
+    seen = terminal.in_terminal("tail", "--all", "-n", "50", columns=50, NO_COLOR="1").text
+    assert re.search(r"^\d\d:\d\d:\d\d  e\d+ +\S+ +Bash +\$ \w{4}", seen, re.MULTILINE)
+
+
 def test_show_breaks_lines_between_words(place: Place) -> None:
     said = "Every word of this prompt is whole, however narrow the terminal is, and none is lost. " * 3
     record(place, [prompt(said)])

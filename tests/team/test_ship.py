@@ -371,6 +371,7 @@ def test_transcripts_that_grow_and_forks_that_are_claimed(team: Team, home: Path
 def test_nothing_is_sent_unless_it_was_enabled(team: Team, project: Path, hook: Any) -> None:
     def run(*words: str) -> tuple[int, str]:
         result = CliRunner().invoke(cli, list(words))
+        assert "Shipping" not in result.stdout  # progress leaves stdout to the answer
         return result.exit_code, result.output
 
     hook(archives.event("UserPromptSubmit", prompt="hello"))
