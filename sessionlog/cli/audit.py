@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -134,14 +135,14 @@ def _print_sessions(rows: list[audit.Row], with_project: bool) -> None:
     several = len({row.get("client") for row in rows}) > 1
     width = terminal.width() - 2
     if terminal.width() < NARROW:  # a value a line: columns would show nothing whole
-        remaining = ("\n  ".join(table.listed(columns, row, width)) for row in shown)
+        remaining: Iterator[str] = ("\n  ".join(table.listed(columns, row, width)) for row in shown)
     else:
         times = [column for column in columns if _is_time(column)]
         heading, rule, *lines = table.render(columns, shown, width, NARROWEST, times)
         click.secho(f"  {heading}\n  {rule}", dim=True)
         remaining = iter(lines)
     for (project, session_id), group in groups:
-        title = [plain.safe(project)] if with_project else []
+        title = [plain.path(project)] if with_project else []
         title += [f"session {plain.safe(session_id)}"] if session_id else []
         title += [plain.safe(group[0]["client"])] if several and group[0].get("client") else []
         if title:

@@ -37,4 +37,4 @@ def command(target: str, project: str | None, everywhere: bool, force: bool) -> 
     for place in found:
         path = os.path.join(target, os.path.basename(place.db)) if everywhere else target
         size = backup.backup(place, path, force)
-        click.secho(f"Copied {plain.safe(place.project)} to {path}, {plain.size(size)}.", fg="green")
+        click.secho(f"Copied {plain.path(place.project)} to {path}, {plain.size(size)}.", fg="green")

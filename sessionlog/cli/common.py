@@ -15,7 +15,7 @@ from sessionlog.archive import read
 from sessionlog.archive.place import Place
 from sessionlog.cli import terminal
 from sessionlog.errors import SessionlogError
-from sessionlog.text.plain import safe
+from sessionlog.text.plain import did_you_mean, safe
 
 
 def project_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -82,10 +82,24 @@ def nothing_found(asked: list[Place], what: str, fail: bool, as_json: bool = Fal
     """The one rule for an empty answer: a sentence on stderr and exit 0, or 1 if the caller asked for that."""
     if not as_json:
         empty = not any(os.path.exists(place.db) for place in asked)
-        text = str(read.nothing_recorded(asked)) if empty else f"{what}."
+        text = str(read.nothing_recorded(asked)) if empty else f"{what}{'' if what.endswith('?') else '.'}"
         terminal.say(text[:1].upper() + text[1:])
     if fail:
         raise click.exceptions.Exit(1)
+
+
+def unknown_value(found: list[Place], **filters: str | None) -> str:
+    """The end of a sentence that nothing was found: which tool or branch does not occur, and which one may be meant."""
+    if not any(filters.values()):
+        return ""
+    from sessionlog.ask.rollup import sessions, stats  # for those that found nothing only
+
+    with stats.Counted(found) as counted:
+        known = sessions.choices([sessions.Source(place.name, rows) for place, rows in counted.connections])
+    for name, value in filters.items():
+        if value and value not in known.get(name, ()):
+            return f"; there is no {name} {value!r} here{did_you_mean(value, known.get(name, ()))}"
+    return ""
 
 
 def print_json(value: Any, indent: int | None = 2) -> None:

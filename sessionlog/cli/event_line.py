@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple
 
+from sessionlog.agents.claude_code import tags
 from sessionlog.fastlib import parse_json
 from sessionlog.text.plain import duration, one_line, safe
 
@@ -33,6 +34,8 @@ def line(row: Row, live: bool = False) -> EventLine:
 def _describe(row: Row) -> tuple[str, str, str | None]:
     extra = _object(row["extra"])
     match row["event"]:
+        case "UserPromptSubmit" if not row.get("is_typed", 1):  # a notification of the client
+            return "notice", one_line(tags.without(row["prompt"] or "")), "cyan"
         case "UserPromptSubmit":
             return "prompt", one_line(row["prompt"] or ""), "blue"
         case "UserPromptExpansion":

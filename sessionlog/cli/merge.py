@@ -40,7 +40,7 @@ def command(files: tuple[str, ...], into: str | None, dry_run: bool, yes: bool) 
         return
     confirm(f"Merge into {place.db}?", yes)
     merge.run(place, list(files))
-    click.secho(f"Merged into the archive of {plain.safe(place.project)}.", fg="green")
+    click.secho(f"Merged into the archive of {plain.path(place.project)}.", fg="green")
 
 
 def _told(summary: merge.Summary) -> str:

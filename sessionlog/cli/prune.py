@@ -126,7 +126,7 @@ def _meant(
 
 def _show(plan: prune.Plan) -> None:
     if plan.sessions:
-        click.secho(plain.safe(plan.place.project), fg="cyan")
+        click.secho(plain.path(plan.place.project), fg="cyan")
     used = "last used " if terminal.width() >= WIDE else ""
     for session in plan.sessions[:SHOWN]:
         name = click.style(plain.safe(session.session_id[:8]), fg="yellow")
@@ -138,4 +138,4 @@ def _show(plan: prune.Plan) -> None:
         click.echo(f"  and {plain.counted(len(plan.sessions) - SHOWN, 'more session')}")
     if plan.recent:
         count = plain.counted(plan.recent, "session")
-        note(f"{plain.safe(plan.place.project)}: {count} may be continued and will stay; --session removes one.")
+        note(f"{plain.path(plan.place.project)}: {count} may be continued and will stay; --session removes one.")

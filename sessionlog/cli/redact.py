@@ -80,7 +80,7 @@ def command(
         _try(tried, rules)
         return
     found = [place for place in places(project, everywhere) if os.path.exists(place.db)]
-    previews = [(plain.safe(place.project), redact.preview(place, rules)) for place in found]
+    previews = [(plain.path(place.project), redact.preview(place, rules)) for place in found]
     previews.append(("Payloads that were no events", redact.clean_rejected(home, rules, write=False)))
     if everywhere:
         previews.append(("Events that wait for an archive", redact.clean_spools(home, rules, write=False)))

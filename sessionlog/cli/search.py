@@ -27,6 +27,7 @@ from sessionlog.cli.common import (
     print_json,
     project_options,
     since_option,
+    unknown_value,
 )
 from sessionlog.cli.completion import agent_types, client_option, event_names, recorded_values, session_ids
 from sessionlog.cli.dialogue import progress_bar
@@ -110,9 +111,12 @@ def command(
     has_several_clients = len({client for own in clients.values() for client in own.values()}) > 1
     shown = 0
     listed = []
-    for place, one in noted if not as_json else ():
+    for place, one in noted:
         shown += 1
-        _print_note(place, one, everywhere)
+        if as_json:
+            listed.append(_note_as_json(place, one, clients[place.db].get(one.session)))
+        else:
+            _print_note(place, one, everywhere)
     for hit in itertools.islice(hits, limit or None):
         shown += 1
         client = clients[hit.place.db].get(hit.row["session_id"])
@@ -127,17 +131,31 @@ def command(
         for sentence in partial.sentences("add --wait to search all of it"):
             terminal.say(sentence, fg="yellow")
     if not shown:
-        nothing_found(asked, f"nothing found for {question!r}{_hint(question, everywhere)}", fail_if_none, as_json)
+        hint = unknown_value(found, tool=wanted.tool, branch=wanted.branch) or _hint(question, everywhere)
+        nothing_found(asked, f"nothing found for {question!r}{hint}", fail_if_none, as_json)
 
 
 def _print_note(place: Place, one: notes.Annotation, with_project: bool) -> None:
-    project = f"  {plain.safe(os.path.basename(place.project))}" if with_project else ""
+    project = f"  {plain.path(os.path.basename(place.project))}" if with_project else ""
     tags = "".join(f"#{tag} " for tag in one.tags)
     name = click.style(plain.safe(one.session[:8]), fg="yellow") + click.style(
         f" {one.moment}" if one.moment else "", dim=True
     )
     terminal.print_line(f"{name}  {plain.local_time(one.at)}  {click.style('note', fg='cyan')}{project}")
     terminal.print_line(f"    {plain.one_line(tags + one.note, 200)}")
+
+
+def _note_as_json(place: Place, one: notes.Annotation, client: str | None) -> dict[str, Any]:
+    return {
+        "project": place.project,
+        "session_id": one.session,
+        "client": client,
+        "hit": one.moment or None,
+        "at": one.at,
+        "field": "note",
+        "snippet": one.note,
+        "tags": list(one.tags),
+    }
 
 
 def _hint(question: str, everywhere: bool) -> str:
@@ -205,7 +223,7 @@ def _clients(place: Place) -> dict[str, str]:
 def _print(hit: search.Hit, with_project: bool, client: str | None, context: int) -> None:
     row = hit.row
     kind = labels.label(row, hit.is_message)
-    project = f"  {plain.safe(os.path.basename(hit.place.project))}" if with_project else ""
+    project = f"  {plain.path(os.path.basename(hit.place.project))}" if with_project else ""
     terminal.print_line(
         click.style(plain.safe(row["session_id"][:8]), fg="yellow")
         + click.style(f" {hit.name}", dim=True)

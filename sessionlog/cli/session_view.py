@@ -71,7 +71,7 @@ class View:
         title = [click.style(plain.one_line(session["title"]), bold=True)] if session.get("title") else []
         agent = f", by {overview.agent}" if overview.agent else ""
         state = click.style(", live", fg="green") if live.is_live(session) else ""
-        where = f"{started}, {overview.took}, in {plain.safe(overview.project)}{plain.safe(branch + agent)}{state}"
+        where = f"{started}, {overview.took}, in {plain.path(overview.project)}{plain.safe(branch + agent)}{state}"
         facts = map(plain.one_line, (*overview.models, *overview.links))
         yield from self._indented([*title, where, overview.counts, *facts])
         yield ""

@@ -22,6 +22,7 @@ from sessionlog.cli.common import (
     print_json,
     project_options,
     since_option,
+    unknown_value,
 )
 from sessionlog.cli.completion import client_option, recorded_values
 from sessionlog.cli.main import example
@@ -97,7 +98,9 @@ def command(
             print_json([_as_json(row, by_name[row["project"]], connections[row["project"]]) for row in rows])
         has_several_clients = len(sessions.clients(sources)) > 1
     if not rows:
-        nothing_found(asked, "no sessions match" if any(wanted) else "no sessions are recorded", fail_if_none, as_json)
+        unknown = unknown_value(found, tool=wanted.tool, branch=wanted.branch)
+        none = f"no sessions match{unknown}" if any(wanted) else "no sessions are recorded"
+        nothing_found(asked, none, fail_if_none, as_json)
     elif not as_json:
         _print(rows, by_name if everywhere else {}, has_several_clients)
 

@@ -106,7 +106,7 @@ def _choose(place: Place, enable: str | None, content: str | None, disable: bool
     before = choices.of(place)
     if disable:
         choices.choose(place, None)
-        click.echo(f"{plain.safe(place.project)} is shipped no longer.")
+        click.echo(f"{plain.path(place.project)} is shipped no longer.")
         return
     if not enable and not before:
         raise SessionlogError("this project is not shipped; `sessionlog ship --enable SERVICE` enables it")
@@ -116,7 +116,7 @@ def _choose(place: Place, enable: str | None, content: str | None, disable: bool
         secrets.token_hex(4) if as_copy else before.copy if before else "",
     )
     choices.choose(place, choice)
-    told = f"{plain.safe(place.project)} is shipped to {choice.service!r} from now on: {levels.LEVELS[choice.content]}."
+    told = f"{plain.path(place.project)} is shipped to {choice.service!r} from now on: {levels.LEVELS[choice.content]}."
     click.echo(f"{told}\n`sessionlog ship` sends what is new; after each session it starts by itself.")
 
 

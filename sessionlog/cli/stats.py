@@ -89,7 +89,7 @@ def _print_overview(counted: stats.Counted, everywhere: bool) -> None:
     parts += [click.style(f"{total['failures']:,} failed", fg="red")] if total["failures"] else []
     parts += [
         f"{plain.counted(total['files'], 'file')} changed",
-        f"{_amount(_tokens(total))} tokens",
+        f"{_amount(_tokens(total))} tokens" if _tokens(total) else "",
         plain.cost(total["cost_usd"], total["unpriced_tokens"]),
     ]
     parts[0] = click.style(f"Since {plain.local_time(since)}: ", bold=True) + parts[0]

@@ -134,7 +134,7 @@ def _print_hit(hit: find.Hit, developer: str) -> None:
         click.style(plain.safe(hit.row["session_id"][:8]), fg="yellow")
         + f"  {plain.local_time(hit.row['at'] or '')}  "
         + click.style(plain.one_line(kind, 20), fg="cyan")
-        + f"  {plain.safe(os.path.basename(hit.place.project))} ({plain.safe(developer)})\n"
+        + f"  {plain.path(os.path.basename(hit.place.project))} ({plain.safe(developer)})\n"
         + f"    {plain.one_line(hit.snippet, 300)}"
     )
 
@@ -234,7 +234,7 @@ def pull(
     for found in done:
         counts = f"{plain.counted(len(found.sessions), 'session')}, {plain.counted(found.events, 'event')}"
         click.echo(
-            f"{plain.safe(found.developer)}  {plain.safe(found.project)}: {counts}  →  {plain.safe(found.place.db)}"
+            f"{plain.safe(found.developer)}  {plain.path(found.project)}: {counts}  →  {plain.safe(found.place.db)}"
         )
     click.echo(f"\nLook at them:  SESSIONLOG_HOME={shlex.quote(folder)} sessionlog browse")
 

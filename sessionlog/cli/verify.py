@@ -62,7 +62,7 @@ def command(
             click.echo(to_json(head._asdict()))
         return
     for place in found if seal else ():
-        click.echo(f"Sealed {plain.counted(sealing.seal(place), 'event')} of {plain.safe(place.project)}.", err=True)
+        click.echo(f"Sealed {plain.counted(sealing.seal(place), 'event')} of {plain.path(place.project)}.", err=True)
     checks = _checks(found, sessions, verify.read_heads(against) if against else [])
     if against and not any(check.heads for check in checks):
         raise SessionlogError(f"{against} has no head of {'these archives' if everywhere else 'this archive'}")
@@ -113,7 +113,7 @@ def _print_summary(check: verify.Check, notes: bool) -> None:
         click.echo(plain.one_line(line, 400))
     counts = f"{plain.counted(check.events, 'event')} of {plain.counted(len(check.sessions), 'session')}"
     result = plain.counted(check.found, "finding") if check.found else "all as they were recorded"
-    summary = f"{plain.safe(check.place.project)}: {counts}: {result}."
+    summary = f"{plain.path(check.place.project)}: {counts}: {result}."
     terminal.say(summary, err=False, fg="red" if check.found else "green")
     done: Counter[str] = Counter()
     for note in check.notes:

@@ -21,6 +21,11 @@ def safe(text: str) -> str:
     return re.sub(_UNSAFE, _spelled_out, text)
 
 
+def path(text: str) -> str:
+    """A path on one line, all of it: the name of a folder may hold a newline."""
+    return safe(text).replace("\n", "\\n")
+
+
 def one_line(text: str, width: int = 100) -> str:
     """The text on one line, cut to a width."""
     some = text[: 16 * width + 256]  # it may be megabytes, and all of its beginning may be blanks

@@ -152,6 +152,8 @@ def test_sessions_can_be_filtered(hook: Hook, place: projects.Place) -> None:
     for nothing in (["--until", "1h"], ["--client", "codex"], ["--failed"], ["--branch", "x"], ["--cost", ">1"]):
         assert ids(*nothing) == []
     assert "No sessions match." in run("sessions", "--failed").stderr
+    for words in (["sessions"], ["search", "nowhere"]):
+        assert run(*words, "--tool", "edt").stderr.endswith("there is no tool 'edt' here; did you mean Edit?\n")
     assert run("sessions", "--cost", "much").exit_code == 2
 
 

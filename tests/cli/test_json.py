@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from sessionlog.archive import notes
 from sessionlog.archive.place import Place
 from sessionlog.transcripts import importer
 from tests.cli.test_cli import run
@@ -28,6 +29,7 @@ def recorded(home: Path, place: Place) -> None:
     record(place, [json.loads(path.read_bytes()) for path in PAYLOAD_FILES])
     transcripts(home)
     importer.run()
+    notes.change(place, "f0b8f9eb-e977-492a-9bcd-0e80389a7950", add_tags=["mine"], note="hello again")
 
 
 def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

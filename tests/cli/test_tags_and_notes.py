@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -32,6 +33,8 @@ def test_notes_are_shown_and_found(two: Place) -> None:
     assert printed("note", "aaaa") == "ask Ann about the chimney\n"
     assert "note  ask Ann" in printed("show", "aaaa") and "e2  note  which colour?" in printed("show", "bbbb")
     assert "ask Ann about the chimney" in printed("search", "CHIMNEY")
+    (found,) = json.loads(printed("search", "chimney", "--json", "--fail-if-none"))
+    assert (found["session_id"], found["snippet"], found["field"]) == ("aaaa", "ask Ann about the chimney", "note")
     assert "chimney" not in run("search", "chimney", "--tool", "Bash").stdout
     assert "Removed the note on session aaaa." in run("note", "aaaa", "--remove").stderr
     for words in (["note", "aaaa"], ["note", "aaaa", "--remove"]):  # nothing found, which is no error

@@ -177,3 +177,12 @@ def test_a_newline_in_the_name_of_a_folder_stays_in_its_line(hook: object, tmp_p
     folder.mkdir()
     hook(prompt("hello"), CLAUDE_PROJECT_DIR=str(folder))  # type: ignore[operator]
     assert len(terminal.in_terminal("sessions", "--all").text.splitlines()) == 1
+    for words in (["show", "last"], ["verify"], ["search", "hello"], ["report"], ["prune", "--keep", "0", "--dry-run"]):
+        seen = terminal.in_terminal(*words, "--all", columns=250, PAGER="cat", NO_COLOR="1").text
+        assert not re.search(r"^lines", seen, re.MULTILINE), words
+
+
+def test_tail_tells_a_notification_from_a_prompt(hook: object, place: Place) -> None:
+    note = "<task-notification><summary>the tests passed</summary></task-notification>"
+    hook(prompt(note))  # type: ignore[operator]
+    assert re.search(r" notice +the tests passed", terminal.in_terminal("tail", NO_COLOR="1").text)
