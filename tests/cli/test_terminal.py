@@ -80,7 +80,8 @@ def test_no_line_is_wider_than_the_terminal(recorded: Place, command: str, colum
         "prune --keep 0 --dry-run", "doctor", "verify", "demo", "pause 2h", "install --yes", "uninstall --yes",
     ],
 )  # fmt: skip
-def test_fifty_columns_are_enough(recorded: Place, command: str) -> None:
+def test_fifty_columns_are_enough(recorded: Place, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(recorded.project)  # else `uninstall` takes the server out of the .mcp.json of this repository
     with closing(sqlite3.connect(recorded.db)) as archive, archive:  # live: with every column
         archive.execute("UPDATE sessions SET last_at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), ended_at = NULL")
     if "uninstall" in command:
