@@ -159,3 +159,9 @@ def test_the_files_to_change_exist() -> None:
     paths = {path for line in lines for path in re.findall(r"`(\w[\w/]*/[\w.]*)`", line)}
     assert len(paths) >= 10
     assert {path for path in paths if not (ROOT / "sessionlog" / path).exists()} == set()
+
+
+def test_the_architecture_names_every_package() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    packages = {path.parent.name for path in (ROOT / "sessionlog").glob("*/__init__.py")}
+    assert {name for name in packages if f"| `{name}/" not in text or f'"{name}: ' not in text} == set()
