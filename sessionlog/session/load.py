@@ -96,7 +96,21 @@ def load(connection: sqlite3.Connection, session_id: str, items: Iterable[Item])
             entry = event_entry(item, row)
             yield entry._replace(text=_summary(connection, session_id, row["at"]) or entry.text)
         else:
-            yield event_entry(item, row) if item.name[0] == "e" else _message_entry(item, row)
+            entry = event_entry(item, row) if item.name[0] == "e" else _message_entry(item, row)
+            if item.title in merge.COMMAND_OUTPUT and item.name[0] == "m":
+                entry = entry._replace(text=entry.text + _command_output(connection, row))
+            yield entry
+
+
+def _command_output(connection: sqlite3.Connection, row: Row) -> str:
+    """What a command gave back; nothing if the next line of the transcript is something else."""
+    following = connection.execute(
+        "SELECT kind, text FROM transcript_parts "
+        "WHERE session_id = ? AND at >= ? AND +transcript_id = ? AND +id <> ? ORDER BY at, id LIMIT 1",
+        (row["session_id"], row["at"], row["transcript_id"], row["id"]),
+    ).fetchone()
+    is_output = following and following["kind"] == merge.COMMAND_OUTPUT[row["kind"]]
+    return f"\n{following['text'] or ''}" if is_output else ""
 
 
 def _summary(connection: sqlite3.Connection, session_id: str, at: str) -> str:
@@ -255,7 +269,9 @@ def _review_title(row: Row, extra: Row) -> str:
     if isinstance(number, int) and isinstance(limit, int) and number > limit:
         return f"{decision} without a review"
     took = [] if row["duration_ms"] is None else [duration(row["duration_ms"])]
-    return ", ".join([decision, f"review {number} of {limit}", *took, f"by {extra.get('reviewer')}"])
+    which = f"review {number}" + (f" of {limit}" if limit is not None else "") if number is not None else "review"
+    by = [f"by {reviewer}"] if (reviewer := extra.get("reviewer")) else []
+    return ", ".join([decision, which, *took, *by])
 
 
 def _object(text: str | None) -> Row:

@@ -50,6 +50,9 @@ PART_KINDS = {
     "api_error": "notice",  # one that ended the turn has an outcome, and is a failure
 }
 
+# What a command gave back, by the command: the next line of the transcript.
+COMMAND_OUTPUT = {"bash_input": "bash_output", "command": "command_output"}
+
 # How the client's notice begins that it waits for a permission.
 ASKS = "Claude needs your permission"
 
@@ -223,6 +226,8 @@ class _Merger:
         self.compaction: Item | None = None
         self.compacted = self.summed_up = False  # whether the event of its end, and its summary, have been met
         self.failure: Item | None = None
+        # The command that is the latest line of each transcript.
+        self.commands: dict[int, Item] = {}
         has_parts = "SELECT 1 FROM transcript_parts WHERE session_id = ? LIMIT 1"
         self.has_parts = any(True for _ in _tuples(connection, has_parts, session_id))
 
@@ -242,6 +247,7 @@ class _Merger:
         for row in self._rows():
             at, source, row_id, kind, agent_id, agent_type, tool, tool_use_id, prompt_id, action, outcome = row[:11]
             name = f"{source}{row_id}"
+            command = self.commands.pop(row[13], None) if self.commands and source == "m" else None
             if self.in_files:
                 at = self.times[name]
             if agent_id:
@@ -270,7 +276,12 @@ class _Merger:
                 if self._is_new_event(item, row_id, prompt_id):
                     yield self._numbered(item)
             else:
+                if command and COMMAND_OUTPUT[command.title] == kind:
+                    command.names.append(name)
+                    continue
                 item = Item(at, name, PART_KINDS.get(kind, "event"), kind, agent_id, None, "", outcome or "")
+                if kind in COMMAND_OUTPUT:
+                    self.commands[row[13]] = item
                 yield from self._message(item, prompt_id, row[11], row[12])
 
     def _rows(self) -> Iterator[tuple[Any, ...]]:

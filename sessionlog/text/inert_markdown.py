@@ -13,6 +13,7 @@ SAFE_LINK = re.compile(r"(?:https?://|mailto:)[^\s<>\"'`\\]+", re.IGNORECASE)
 # Longer texts are not parsed: that would take seconds, and nobody reads them.
 PARSED = 200_000
 
+_ALIGNED = {"text-align:right": "---:", "text-align:center": ":---:"}
 # Most short texts: nothing in them is Markdown.
 _HARMLESS = re.compile(r"[A-Za-z][A-Za-z0-9 ,.;:'\"()!?%/-]*")
 _SPECIAL = re.compile(r"[\\`*_{}\[\]|~$]")
@@ -78,11 +79,23 @@ def markdown(text: str) -> str:
 
 
 def parser() -> Any:
-    """CommonMark with tables, without HTML; only safe links are links."""
+    """CommonMark with tables, without HTML; only safe links are links.
+
+    Cells are aligned by a class, `right` or `center`: no page of ours obeys styles in its text.
+    """
     from markdown_it import MarkdownIt
+
+    def cell(self: Any, tokens: Any, index: int, options: Any, env: Any) -> str:
+        style = str(tokens[index].attrs.pop("style", ""))
+        if style in ("text-align:right", "text-align:center"):
+            tokens[index].attrSet("class", style.partition(":")[2])
+        opened: str = self.renderToken(tokens, index, options, env)
+        return opened
 
     found = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
     found.validateLink = lambda url: SAFE_LINK.fullmatch(url) is not None  # type: ignore[method-assign]
+    for name in ("th_open", "td_open"):
+        found.add_render_rule(name, cell)
     return found
 
 
@@ -123,7 +136,8 @@ def _block(node: Any) -> str:
         case "table":
             rows = [row for part in node.children for row in part.children]
             lines = [f"| {' | '.join(_inline(cell).replace(chr(10), ' ') for cell in row.children)} |" for row in rows]
-            return "\n".join((lines[0], f"|{' --- |' * len(rows[0].children)}", *lines[1:]))
+            rules = [_ALIGNED.get(str(cell.attrs.get("style")), "---") for cell in rows[0].children]
+            return "\n".join((lines[0], f"| {' | '.join(rules)} |", *lines[1:]))
         case "hr":
             return "* * *"
     return _inline(node)
@@ -170,3 +184,19 @@ def _link(url: str, words: str) -> str:
     if not SAFE_LINK.fullmatch(url):
         return words
     return f"<{url}>" if words in (f"<{url}>", "") else f"[{words.replace('<http', 'http')}](<{url}>)"
+
+
+# Signs of Markdown that say how words look.
+_SIGNS = (
+    (re.compile(r"^\s{0,3}(?:#{1,6}|>|[-*+]|\d{1,3}[.)])\s+"), ""),
+    (re.compile(r"\[([^\]\n]{1,300})\]\([^)\s]{1,500}\)"), r"\1"),
+    (re.compile(r"(\*\*|__|~~)(?=\S)(.{1,400}?)(?<=\S)\1"), r"\2"),
+    (re.compile(r"(`+)(.{1,400}?)\1"), r"\2"),
+)
+
+
+def words(line: str) -> str:
+    """A line of Markdown without its signs, where there is room for its words only."""
+    for pattern, replacement in _SIGNS:
+        line = pattern.sub(replacement, line)
+    return line

@@ -40,14 +40,14 @@ class Span(NamedTuple):
     @property
     def label(self) -> str:
         """Below the bar."""
-        day = f"{self.first:%b} {self.first.day}"
+        day = f"{self.first.day} {self.first:%b}"
         return {"month": f"{self.first:%b %Y}", "year": f"{self.first:%Y}"}.get(self.unit, day)
 
     @property
     def text(self) -> str:
         """As one says it."""
-        day = f"{self.first:%b} {self.first.day}, {self.first.year}"
-        return {"day": f"{self.first:%a}, {day}", "week": f"week of {day}"}.get(self.unit, self.label)
+        day = f"{self.first.day} {self.first:%b %Y}"
+        return {"day": f"{self.first:%a} {day}", "week": f"week of {day}"}.get(self.unit, self.label)
 
 
 class Chart(NamedTuple):

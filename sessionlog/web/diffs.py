@@ -66,7 +66,7 @@ def of_lines(
     looks = ["diff", "code"]
     if first is not None or any(_HUNK.match(line) for line in shown):
         looks.append("numbered")
-    if added == len(found):
+    if added == sum(not line.startswith("@@") for line in found):
         looks.append("only-new")
     html = "".join(_parts(shown, highlight.for_file(path), first, wanted))
     # Each line was escaped where it was made.

@@ -14,8 +14,8 @@ from sessionlog.session import call as calls
 from sessionlog.session.call import Call
 from sessionlog.session.load import Entry, is_refused
 from sessionlog.session.outline import Item
-from sessionlog.text import plain, terminal_output
-from sessionlog.web import ansi, highlight, tool_html
+from sessionlog.text import inert_markdown, plain, terminal_output
+from sessionlog.web import ansi, filters, highlight, tool_html
 from sessionlog.web.parts import OUTPUT, Part, about, cut, words
 
 # A diff of up to so many lines is open from the start.
@@ -130,7 +130,7 @@ def _show_call(found: Shown, call: Call, is_running: bool) -> None:
     elif "denied" in (call.outcome, call.asked):
         found.state = "refused"
         found.badges.append(("denied", "bad"))
-        note = "Denied by a person or a rule. The answer:" if call.error else ""
+        note = "Denied, with these words:" if call.error else ""
     elif found.state == "open":
         found.badges.append(("waits for an answer" if call.asked else "running", "live"))
     elif found.state == "refused":
@@ -200,9 +200,14 @@ def _show_words(found: Shown, entry: Entry) -> None:
         case _:
             found.label = title if entry.kind == "event" else found.label
             if title and entry.kind != "event":
-                found.badges.append((title, ""))
+                found.badges.append((filters.reason(title), ""))
             flat = _fields(text) if entry.kind == "event" else tags.without(text[:20_000])
-            found.headline = plain.one_line(terminal_output.without_colours(flat).lstrip("# "), 140)
+            headline = terminal_output.without_colours(flat)
+            if entry.kind == "end":
+                headline = filters.reason(headline)
+            elif entry.kind in ("thinking", "compaction"):  # by a model
+                headline = " ".join(map(inert_markdown.words, headline[:2_000].splitlines()))
+            found.headline = plain.one_line(headline.lstrip("# "), 140)
             if entry.kind == "notice" and flat.startswith(("/", "! ")):
                 found.label = "Command"
             if entry.kind == "thinking" or len(flat) > 140 or "\n" in flat.strip() or "<" in text[:1]:

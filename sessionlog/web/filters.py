@@ -73,13 +73,32 @@ def ago(at: str | None) -> Markup:
     return Markup('<time datetime="{}" title="{}">{}</time>').format(at, terminal.local_time(at), terminal.ago(at))
 
 
-_FIRST_TEXT = re.compile(r'\{\s*"[^"]{1,80}"\s*:\s*"((?:[^"\\]|\\.)*)')
+_FIRST_TEXT = re.compile(r'\{\s*"[^"]{1,80}"\s*:\s*(?:\[\s*\{\s*"[^"]{1,80}"\s*:\s*)?"((?:[^"\\]|\\.)*)')
 
 
 def argument(text: Any) -> str:
     """The first text of a tool's input where an audit has no other name for it: no JSON, which may be cut off."""
     match = _FIRST_TEXT.match(text) if isinstance(text, str) else None
     return str(match[1]).replace('\\"', '"') if match else str(text)
+
+
+_REASONS = {
+    "idle_prompt": "waits for you",
+    "permission_prompt": "asks for permission",
+    "elicitation_dialog": "asks a question",
+    "agent_needs_input": "a sub-agent asks",
+    "agent_completed": "a sub-agent is done",
+    "auto": "automatic",
+    "manual": "asked for",
+    "prompt_input_exit": "left at the prompt",
+    "logout": "logged out",
+    "clear": "cleared",
+}
+
+
+def reason(name: str) -> str:
+    """Why there was a notice, a compaction or an end, where the client's own name says too little."""
+    return _REASONS.get(name, name.replace("_", " "))
 
 
 FILTERS = {
@@ -91,6 +110,7 @@ FILTERS = {
     "took": took,
     "some": some,
     "argument": argument,
+    "reason": reason,
     "day": day,
     "moment": moment,
     "ago": ago,

@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 
 from sessionlog.ask.search import find as search
 from sessionlog.ask.search import index, labels
-from sessionlog.text import plain
+from sessionlog.text import inert_markdown, plain
 from sessionlog.transcripts.stored_lines import Lines
 
 Row = dict[str, Any]
@@ -49,12 +49,6 @@ _TELLING = (
 )
 _CLIENT_TAG = re.compile(r"</?[a-z]{2,20}(?:[-_][a-z]{2,20}){1,3}>")
 _COLOUR_CODE = re.compile(r"\x1b\[[0-9;:?]{0,40}[A-Za-z]")
-_MARKDOWN = (
-    (re.compile(r"^\s{0,3}(?:#{1,6}|>|[-*+]|\d{1,3}[.)])\s+"), ""),
-    (re.compile(r"\[([^\]\n]{1,300})\]\([^)\s]{1,500}\)"), r"\1"),
-    (re.compile(r"(\*\*|__|~~)(?=\S)(.{1,400}?)(?<=\S)\1"), r"\2"),
-    (re.compile(r"(`+)(.{1,400}?)\1"), r"\2"),
-)
 
 
 class ShownHit(NamedTuple):
@@ -103,7 +97,7 @@ def show(hit: search.Hit, archive: sqlite3.Connection, mark: Mark, relative: Cal
         mark(plain.one_line(call.description, LONGEST_COMMAND)) if call.command else Markup(""),
         mark(plain.one_line(relative(call.file), 100)),
         mark(line),
-        hit.field in ("code", "input", "output", "path"),
+        hit.field in ("code", "input", "output", "path") and not _is_prose(hit),
         mark(error),
     )
 
@@ -152,10 +146,14 @@ def _capital(text: str) -> str:
 def _line(hit: search.Hit) -> str:
     """The line that matches, without the signs of Markdown and of terminals."""
     line = _clean(hit.snippet)
-    if hit.field == "said":
-        for pattern, replacement in _MARKDOWN:
-            line = pattern.sub(replacement, line)
+    if _is_prose(hit):
+        line = inert_markdown.words(line)
     return plain.one_line(line, LONGEST_LINE)
+
+
+def _is_prose(hit: search.Hit) -> bool:
+    """Whether somebody said it: an answer of a sub-agent is the output of a call."""
+    return hit.field == "said" or (hit.field == "output" and hit.row["action"] == "agent")
 
 
 def _clean(text: str) -> str:

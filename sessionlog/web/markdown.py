@@ -55,14 +55,6 @@ def _renderer() -> Any:
         rendered: str = self.renderToken(tokens, index, options, env)
         return rendered
 
-    def cell(self: Any, tokens: Any, index: int, options: Any, env: Any) -> str:
-        """Aligned by a class: pages have no styles of their own."""
-        style = str(tokens[index].attrs.pop("style", ""))
-        if style in ("text-align:right", "text-align:center"):
-            tokens[index].attrSet("class", style.partition(":")[2])
-        opened: str = self.renderToken(tokens, index, options, env)
-        return opened
-
     def item(self: Any, tokens: Any, index: int, options: Any, env: Any) -> str:
         """- [x] is a task that is done."""
         words = next((token for token in tokens[index : index + 3] if token.type == "inline"), None)
@@ -74,8 +66,6 @@ def _renderer() -> Any:
         opened: str = self.renderToken(tokens, index, options, env)
         return opened
 
-    for name in ("th_open", "td_open"):
-        parser.add_render_rule(name, cell)
     parser.add_render_rule("list_item_open", item)
     for name in ("fence", "code_block"):
         parser.add_render_rule(name, fence)

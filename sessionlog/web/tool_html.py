@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -40,7 +41,7 @@ def parts(call: Call) -> Iterator[Part]:
 
 
 def headline(call: Call) -> str | None:
-    """What a list of tasks comes to; None where the argument of the call says it."""
+    """What a list of tasks or a plan comes to; None where the argument of the call says it."""
     inputs = call.input if isinstance(call.input, dict) else {}
     match call.name, inputs:
         case _, {"todos": list(todos)}:
@@ -52,6 +53,8 @@ def headline(call: Call) -> str | None:
             return f"task {task}: {inputs.get('status') or 'changed'}"
         case "TaskList", _ if isinstance(call.response, dict) and isinstance(call.response.get("tasks"), list):
             return plain.counted(len(call.response["tasks"]), "task")
+        case "ExitPlanMode", {"plan": str(plan)}:
+            return inert_markdown.words(next(filter(str.strip, plan[:2_000].splitlines()), ""))
         case "Skill", {"skill": str(skill)}:
             return f"/{skill} {inputs.get('args') or ''}".strip()
     return None
@@ -78,10 +81,11 @@ def arguments(call: Call, inputs: Inputs) -> Iterator[Part]:
     if isinstance(questions := inputs.get("questions"), list):
         yield from _questions(questions, call.response)
     argument = calls.argument(call)
+    apart = SHOWN_APART | {"skill", "args"} if call.name == "Skill" else SHOWN_APART
     rest = {
         key: value
         for key, value in inputs.items()
-        if key not in SHOWN_APART and value not in NOTHING and (value != argument or len(argument) > 300)
+        if key not in apart and value not in NOTHING and (value != argument or len(argument) > 300)
     }
     if rest:
         yield Part("inputs", Markup("").join(_input(key, value) for key, value in list(rest.items())[:20]))
@@ -102,10 +106,12 @@ def _input(key: str, value: Any) -> Markup:
     text = _input_text(value)
     some = text[:INPUT] + "…" * (len(text) > INPUT)
     shown = link(text) if inert_markdown.SAFE_LINK.fullmatch(text) else escape(plain.safe(some))
-    return Markup("<dt>{}</dt><dd>{}</dd>").format(plain.one_line(key, 60), shown)
+    return Markup("<dt>{}</dt><dd>{}</dd>").format(plain.one_line(key.replace("_", " "), 60), shown)
 
 
 def _input_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
@@ -176,7 +182,15 @@ def _output(call: Call, inputs: Inputs) -> Iterator[Part]:
     if call.action == "agent" and not failed:
         yield words(text, "markdown", "output")
         return
-    if pictures.found_in(call.response) and text.replace("[image]", "").strip() in ("", "[image"):
+    if call.outcome == "denied":  # what a person said, or a rule
+        yield words(text, "words", "output")
+        return
+    if pictures.found_in(call.response):  # they are shown
+        text = _PLACE_OF_PICTURE.sub("", text).strip("\n")
+        if not text:
+            return
+    if not failed and _is_flat(call.response, text):
+        yield Part("inputs", Markup("").join(_input(key, value) for key, value in call.response.items()))
         return
     lexer = None
     path = calls.path(call)
@@ -190,6 +204,19 @@ def _output(call: Call, inputs: Inputs) -> Iterator[Part]:
         left_out = "it as it came, with its control codes"
     html = highlight.block(some, lexer) if lexer else ansi.html(some)
     yield Part("failed output" if failed else "output", html, left_out, "output")
+
+
+_PLACE_OF_PICTURE = re.compile(r"^\[image(?:, [^\]\n]{1,40})?\]\n?", re.MULTILINE)
+
+
+def _is_flat(response: Any, text: str) -> bool:
+    """Whether JSON is a few facts, each of them short: a list of them is easier to read."""
+    if not isinstance(response, dict) or not 0 < len(response) <= 12 or not _is_json(text):
+        return False
+    if json.loads(text) != response:  # a command that printed JSON
+        return False
+    facts = [value for value in response.values() if value is not None]
+    return all(isinstance(fact, (str, int, float)) and len(str(fact)) < 400 and "\n" not in str(fact) for fact in facts)
 
 
 def _is_json(text: str) -> bool:
@@ -226,7 +253,7 @@ def _fetched(call: Call, inputs: Inputs) -> Iterator[Part]:
         yield from _output(call, inputs)
         return
     size = response.get("bytes")
-    told = [str(response.get(key) or "") for key in ("code", "codeText")]
+    told = [f"HTTP {code}" if (code := response.get("code")) else "", str(response.get("codeText") or "")]
     told.append(plain.size(size) if isinstance(size, int) else "")
     yield about(" ".join(filter(None, told)))
     yield words(text, "markdown", "output")

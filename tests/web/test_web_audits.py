@@ -14,7 +14,7 @@ from playwright.sync_api import expect
 from sessionlog.archive import place as projects
 from sessionlog.archive.place import Place
 from sessionlog.ask import audit
-from tests.helpers.archives import bash, event, store
+from tests.helpers.archives import bash, call, event, store
 from tests.web.browsing import Open, Serve, urlopen
 
 
@@ -26,6 +26,12 @@ def address(place: Place, tmp_path: Path, serve: Serve) -> str:
         bash("rm -rf build # <script>alert(1)</script>\u202e"),
         bash("git push --force"),
         bash("ls", name="PostToolUseFailure") | {"error": "Exit code 2\nno such file"},
+        call("AskUserQuestion", questions=[{"question": "Which colour?", "header": "Pick"}])
+        | {
+            "hook_event_name": "PostToolUseFailure",
+            "error": "<tool_use_error>Error: No such tool available: AskUserQuestion. AskUserQuestion is disabled "
+            "in this mode, use another one</tool_use_error>",
+        },
     )
     folder = tmp_path / "elsewhere"
     folder.mkdir()
@@ -64,6 +70,13 @@ def test_a_question_is_asked_and_its_rows_lead_to_their_moments(address: str, pl
     expect(page.locator(".editors a")).to_have_count(2)
     href = page.locator("tbody tr").first.get_by_role("link").first.get_attribute("href")
     assert href and href.startswith("/-/search?tool=") and "failed=1" in href
+    # Neither tags of the client nor JSON; the words of the error lead to it.
+    asked = page.locator("tbody tr", has_text="AskUserQuestion")
+    expect(asked).to_contain_text("No such tool available: AskUserQuestion")
+    expect(asked.locator("code").last).to_have_text("Which colour?")
+    assert "tool_use_error" not in page.locator("main").inner_text()
+    asked.get_by_role("link").nth(1).click()
+    expect(page.locator(".hit")).to_have_count(1)
 
     page.goto(f"{address}-/audits/dangerous-commands?since=2026-12-01")
     expect(page.locator("main")).to_contain_text("Nothing found")

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 from pygments.token import STANDARD_TYPES
 
+from sessionlog import web
 from sessionlog.archive.place import Place
 from sessionlog.session.call import Call, changes
-from sessionlog.web import diffs
+from sessionlog.web import diffs, highlight
 from tests.helpers.archives import event, store
 from tests.web.browsing import Open, Serve
 from tests.web.test_web_session import pair, path_of
@@ -65,6 +67,19 @@ def test_a_line_of_any_language_is_one_line(page: Page) -> None:
     assert plain.evaluate("e => getComputedStyle(e).color") == page.locator("body").evaluate(
         "e => getComputedStyle(e).color"
     )
+
+
+def test_every_colour_of_code_can_be_read_on_changed_lines_and_words() -> None:
+    style = (Path(web.__file__).parent / "static" / "diffs.css").read_text()
+    behind = re.findall(r"(?:--add: |--del: |background: )light-dark\((#\w+), (#\w+)\)", style)
+    assert len(behind) == 4
+    assert {light for light, _ in behind} <= set(highlight.LIGHT_GROUNDS)
+    assert {dark for _, dark in behind} <= set(highlight.DARK_GROUNDS)
+
+
+def test_a_new_file_has_one_column_of_numbers() -> None:
+    assert "only-new" in diffs.of_lines(["@@ -0,0 +1,2 @@", "+a", "+b"], "a.py").html
+    assert "only-new" not in diffs.of_lines(["@@ -1,1 +1,2 @@", " a", "+b"], "a.py").html
 
 
 def test_several_edits_of_one_call_are_hunks(place: Place, serve: Serve, visit: Open) -> None:

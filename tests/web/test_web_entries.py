@@ -61,6 +61,9 @@ CALLS: list[dict[str, Any]] = [
     {"tool": "Edit", "file_path": "/p/a", "error": "<tool_use_error>File is gone.</tool_use_error>"},
     {"tool": "Read", "file_path": "/p/a.png", "response": {"type": "image", "file": {"base64": PICTURE}}},
     {"tool": "mcp__web__shot", "response": [{"type": "text", "text": "Here"}, {"type": "image", "data": PICTURE}]},
+    {"tool": "KillShell", "shell_id": "b1", "response": {"message": "killed", "shell_id": "b1", "was_running": True}},
+    {"tool": "Skill", "skill": "review", "args": "src", "response": {"success": True}},
+    {"tool": "Bash", "command": "cat a.json", "response": {"stdout": '{"a": 1}', "stderr": ""}},
 ]
 
 
@@ -92,8 +95,9 @@ def test_every_tool_has_a_look_of_its_own(page: Page) -> None:
     expect(call(0).locator("summary .argument")).to_have_text("1 of 2 done")
     assert "{" not in call(0).inner_text()
     expect(call(1).locator(".markdown strong")).to_have_count(1)
+    expect(call(1).locator("summary .argument")).to_have_text("Plan")
     expect(call(2).locator(".markdown em")).to_have_text("law")
-    expect(call(2).locator(".inside")).to_contain_text("200")
+    expect(call(2).locator(".inside")).to_contain_text("HTTP 200")
     expect(call(3).locator(".todos a")).to_have_count(1)
     expect(call(3).locator(".todos a")).to_have_attribute("href", "https://example.org/law")
     expect(call(4).locator(".todos li.done")).to_have_text("✓ Blue ")
@@ -108,6 +112,11 @@ def test_every_tool_has_a_look_of_its_own(page: Page) -> None:
     expect(call(8).locator("pre.output")).to_contain_text("\\x1b[2K")
     expect(call(9).locator("pre.output span")).to_have_count(0)
     expect(call(10).locator("pre.failed")).to_have_text("File is gone.")
+    # A few facts are a list; a command that printed JSON printed it.
+    expect(call(13).locator(".inputs dt")).to_have_text(["message", "shell id", "was running"])
+    expect(call(13).locator(".inputs dd")).to_have_text(["killed", "b1", "yes"])
+    expect(call(14).locator(".inputs")).to_have_text("successyes")
+    expect(call(15).locator("pre.output")).to_have_text('{"a": 1}')
     colour = "e => getComputedStyle(e).color"
     assert call(10).locator("pre.failed").evaluate(colour) == page.locator("body").evaluate(colour), "not all of it red"
 
@@ -121,6 +130,8 @@ def test_pictures_are_shown_and_nothing_else_is(page: Page, site: Site) -> None:
         until(page, f"document.querySelector('#{name} img').naturalWidth === 64")
         assert picture.get_attribute("loading") == "lazy"
         assert PICTURE[:40] not in page.locator(".call").nth(number).inner_text()
+        assert "[image" not in page.locator(".call").nth(number).inner_text()
+    expect(page.locator(".call").nth(12).locator("pre.output")).to_have_text("Here")
     address = page.url
     name = page.locator(".call").nth(11).get_attribute("id")
     status, _, headers = get_bytes(address, f"{path_of(place)}/picture/{name}/0")

@@ -6,14 +6,17 @@ import os
 import re
 from pathlib import Path
 
+from playwright.sync_api import expect
+
 from sessionlog.archive import notes
 from sessionlog.archive import place as projects
+from sessionlog.archive.place import Place
 from sessionlog.ask.search import labels
 from sessionlog.transcripts import importer
 from sessionlog.web import hit_html
 from tests.helpers.archives import event, store
 from tests.helpers.transcript_lines import START, Transcript, said
-from tests.web.browsing import Serve
+from tests.web.browsing import Open, Serve
 from tests.web.test_web_session import get, path_of
 
 USAGE = {"input_tokens": 200, "cache_read_input_tokens": 41_800, "output_tokens": 512}
@@ -51,6 +54,7 @@ def test_what_is_told_twice_is_one_row_and_one_hit(home: Path, serve: Serve, pro
     assert re.search("context 42.*512 tokens out", timeline), re.findall(".*tokens out.*", timeline)
     # A denial is one row, with what the person said; the search finds it.
     assert len(re.findall(r'<details class="call is-refused', timeline)) == 1
+    assert '<div class="words">open a branch first</div>' in timeline and "Denied, with these words:" in timeline
     assert timeline.count("open a branch first") == 1
     assert "tool_use_error" not in timeline and "NOT written" not in timeline
     for question, hits in (("q=blue&role=assistant", 1), ("q=branch", 1), ("failed=1&tool=Bash", 1)):
@@ -62,6 +66,49 @@ def test_what_is_told_twice_is_one_row_and_one_hit(home: Path, serve: Serve, pro
     _, home_page, _ = get(address, "/")
     assert "make red" in home_page and "{&#34;command" not in home_page
     assert "make red" in found and "no such target" in found and "tool_use_error" not in found
+
+
+def test_a_command_and_its_output_are_one_row(home: Path, serve: Serve, project: Path, visit: Open) -> None:
+    place = projects.place(os.path.realpath(project))
+    file = Transcript("s1", cwd=place.project)
+    file.user("<bash-input>ls -la</bash-input>")
+    file.user("<bash-stdout>cart.py</bash-stdout><bash-stderr></bash-stderr>")
+    file.user("<command-name>/cost</command-name>\n<command-args></command-args>")
+    file.user("<local-command-stdout>Total: 4 dollars</local-command-stdout>")
+    file.user("<bash-input>false</bash-input>")
+    file.user("Stop")
+    file.user("<bash-stdout>nobody asked for this</bash-stdout>")
+    file.write(home)
+    importer.run()
+    address = serve()
+    page = visit(f"{address}{path_of(place)[1:]}?at=m2#m2")
+    rows = page.locator("#timeline .kind-command")
+    expect(rows.locator(".argument")).to_have_text(["! ls -la", "/cost", "! false", "nobody asked for this"])
+    # A link to the output is one to its command.
+    expect(rows.first).to_have_class(re.compile("target"))
+    expect(rows.first.locator("pre")).to_have_text(["$ ls -la", "cart.py"])
+    # As lines and in exports nothing is missing.
+    _, exported, _ = get(address, f"{path_of(place)}/export.md")
+    for words in ("ls -la", "cart.py", "Total: 4 dollars", "nobody asked for this"):
+        assert exported.count(words) == 1, words
+
+
+def test_reasons_are_in_peoples_words(place: Place, serve: Serve, visit: Open) -> None:
+    store(
+        place,
+        event("UserPromptSubmit", prompt="Go"),
+        event("Notification", message="Claude waits", notification_type="idle_prompt"),
+        event("PreCompact", trigger="auto"),
+        event("SupervisorDecision", message="Run the tests", decision="block", iteration=2, reviewer="./review.sh"),
+        event("SessionEnd", reason="prompt_input_exit"),
+    )
+    page = visit(f"{serve()}{path_of(place)[1:]}")
+    for words in ("waits for you", "automatic", "review 2, by ./review.sh", "left at the prompt"):
+        expect(page.locator("#timeline")).to_contain_text(words)
+    # The head has no zeros.
+    expect(page.locator(".facts li").nth(1)).to_have_text("1 prompt")
+    expect(page.locator(".facts li").nth(2)).to_have_text("1 compaction")
+    assert not re.search(r"\b0 (prompt|tool|edit)|None|_", page.locator("main").inner_text())
 
 
 def test_kinds_to_choose_from_have_names_of_their_own() -> None:

@@ -113,7 +113,7 @@ def test_session_reads_from_start_to_end(site: Site, visit: Open) -> None:
     expect(agent.locator(".call").first).to_be_hidden()
     agent.locator("summary").first.click()
     expect(agent.locator(".call").first).to_be_visible()
-    for text in ("never", "Claude waits", "529 Overloaded", "nobody knows this", "Run the tests", "logout"):
+    for text in ("never", "Claude waits", "529 Overloaded", "nobody knows this", "Run the tests", "logged out"):
         expect(page.locator("#timeline")).to_contain_text(text)
     assert page.locator("#outline li").count() == 2
     expect(page.locator("#outline li").first.locator(".badge")).to_contain_text("1")
@@ -171,6 +171,19 @@ def test_boxes_are_whole_and_times_in_line(site: Site, visit: Open) -> None:
     )
     assert middles and all(abs(name - time) < 3 for name, time in middles), middles
     assert len(rights) > 3 and max(rights) - min(rights) <= 1, rights
+    # Boxes end where those of calls do, in a permission's row, too.
+    expect(page.locator("#timeline .kind-permission pre.code")).to_have_count(1)
+    ends = page.locator("#timeline pre.code").evaluate_all(
+        "boxes => boxes.filter(e => e.offsetWidth && !e.closest('.agent, article'))"
+        ".map(e => Math.round(e.getBoundingClientRect().right))"
+    )
+    assert len(ends) > 3 and max(ends) - min(ends) <= 1, ends
+    # Above the timeline the prompts have a bar from edge to edge.
+    for width in (390, 761, 1000):
+        page.set_viewport_size({"width": width, "height": 800})
+        bar = page.locator("#outline").bounding_box()
+        assert bar and (bar["x"], bar["width"]) == (0, width), (width, bar)
+    page.set_viewport_size({"width": 1280, "height": 800})
     # Paper is white, whatever the screen is; what is for the mouse is not printed.
     page.emulate_media(media="print", color_scheme="dark")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(251, 250, 248)"
@@ -284,6 +297,14 @@ def test_keys_go_through_the_session(site: Site, visit: Open) -> None:
     assert focused() == "e22"
     page.keyboard.press("?")
     expect(page.locator("#help")).to_contain_text("Next, previous prompt")
+
+
+def test_what_fits_on_the_screen_is_read_from_its_top(site: Site, visit: Open) -> None:
+    address, place = site
+    page = visit(address)
+    page.set_viewport_size({"width": 1280, "height": 3000})
+    page.goto(f"{address}{path_of(place)[1:]}?focus=1")
+    expect(page.locator("#outline li").first).to_have_class("here")
 
 
 def test_downloads_and_texts(site: Site) -> None:

@@ -8,7 +8,7 @@
 WITH failed AS (
     SELECT
         session_id, at, tool_name, substr(coalesce(command, file_path, tool_input), 1, 200) AS target,
-        substr(error, 1, 80) AS error
+        replace(replace(substr(error, 1, 200), '<tool_use_error>', ''), '</tool_use_error>', '') AS error
     FROM events
     WHERE event = 'PostToolUseFailure' AND at >= :since
         AND id >= iif(:since = '', 0, (
@@ -19,7 +19,8 @@ WITH failed AS (
     -- What no hook saw.
     SELECT
         part.session_id, part.at, part.tool_name,
-        substr(coalesce(asked.command, part.file_path, asked.text), 1, 200), substr(part.text, 1, 80)
+        substr(coalesce(asked.command, part.file_path, asked.text), 1, 200),
+        replace(replace(substr(part.text, 1, 200), '<tool_use_error>', ''), '</tool_use_error>', '')
     FROM transcript_parts AS part
     LEFT JOIN transcript_parts AS asked
         ON asked.tool_use_id = part.tool_use_id AND asked.session_id = part.session_id AND asked.kind = 'tool_use'

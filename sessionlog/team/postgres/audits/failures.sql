@@ -6,7 +6,7 @@ WITH failed AS (
     at,
     tool_name,
     piece(COALESCE(command, file_path, tool_input), 1, 200) AS target,
-    piece(error, 1, 80) AS error
+    REPLACE(REPLACE(piece(error, 1, 200), '<tool_use_error>', ''), '</tool_use_error>', '') AS error
   FROM events
   WHERE
     event = 'PostToolUseFailure' AND at >= CAST($1 AS TEXT) AND TRUE
@@ -16,7 +16,7 @@ WITH failed AS (
     part.at,
     part.tool_name,
     piece(COALESCE(asked.command, part.file_path, asked.text), 1, 200),
-    piece(part.text, 1, 80)
+    REPLACE(REPLACE(piece(part.text, 1, 200), '<tool_use_error>', ''), '</tool_use_error>', '')
   FROM transcript_parts AS part
   LEFT JOIN transcript_parts AS asked
     ON asked.tool_use_id = part.tool_use_id

@@ -26,7 +26,7 @@ export async function showLanded(file) {
     if (heads.length < hunks.length) {  // the first hunk has no head where the numbers say where it is
       const head = document.createElement("div");
       head.className = "hunk";
-      diff.prepend(head);
+      if (hunks[0]) diff.prepend(head);
       heads.unshift(head);
     }
     hunks.forEach((one, number) => { if (one) heads[number]?.append(" ", label(one)); });

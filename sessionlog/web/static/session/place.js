@@ -8,7 +8,7 @@ export function here() {
   if (gone) return gone;
   const all = blocks();
   const left = document.documentElement.scrollHeight - innerHeight - scrollY;
-  if (left < 5 && isAtEnd()) return all.at(-1) ?? null;
+  if (left < 5 && isAtEnd()) return (scrollY > 0 ? all.at(-1) : all[0]) ?? null;
   const line = innerHeight * 0.4;
   return all.findLast((block) => block.getBoundingClientRect().top <= line) ?? all[0] ?? null;
 }
