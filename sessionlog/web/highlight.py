@@ -30,10 +30,10 @@ LANGUAGES = {
 }
 
 LIGHT, DARK = "xcode", "github-dark"
-# What stands behind code: plain, output, added, removed, words that differ in the two. Colours that are too faint on
-# one of them are made stronger.
-LIGHT_GROUNDS = ("#ffffff", "#f3f1ed", "#e6f5ec", "#fdeceb", "#c9ecd6", "#fbd7d3")
-DARK_GROUNDS = ("#1e2024", "#111215", "#12301f", "#3d1a1a", "#174529", "#5c2525")
+# What stands behind code: plain, output, added, removed, words that differ in the two, a line that was asked for.
+# Colours that are too faint on one of them are made stronger.
+LIGHT_GROUNDS = ("#ffffff", "#f3f1ed", "#e6f5ec", "#fdeceb", "#c9ecd6", "#fbd7d3", "#fff0a8")
+DARK_GROUNDS = ("#1e2024", "#111215", "#12301f", "#3d1a1a", "#174529", "#5c2525", "#3d3200")
 CONTRAST = 4.6
 
 Words = list[tuple[str, str]]  # the class of each piece of a line, and the piece

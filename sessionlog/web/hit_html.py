@@ -20,26 +20,25 @@ Mark = Callable[[str], Markup]
 LONGEST_LINE = 280
 LONGEST_COMMAND = 200
 
-# Kinds of tool calls, for the filter; a hit itself names its tool.
-# Kinds to choose from, where the name of a hit would stand for several of them.
+# Kinds to choose from, where the name of a hit would stand for several of them: hooks and transcripts have their own.
 _KINDS = {
     "PreToolUse": "call without an end",
     "PostToolUse": "tool call",
     "PostToolUseFailure": "failed call",
     "PostCompact": "end of a compaction",
     "SupervisorReview": "report of a review",
-    "tool_use": "call in a transcript",
-    "tool_result": "result in a transcript",
-    "prompt": "prompt in a transcript",
-    "text": "answer in a transcript",
-    "history": "prompt in the history",
-    "notification": "notice in a transcript",
+    "tool_use": "tool call (transcript)",
+    "tool_result": "tool result (transcript)",
+    "prompt": "prompt (transcript)",
+    "text": "answer (transcript)",
+    "history": "prompt (history)",
+    "notification": "notice (transcript)",
     "command_output": "output of a command",
     "bash_input": "command after !",
     "bash_output": "output of a command after !",
     "compact_summary": "summary of a compaction",
-    "compact_boundary": "compaction in a transcript",
-    "api_error": "error of the API in a transcript",
+    "compact_boundary": "compaction (transcript)",
+    "api_error": "API error (transcript)",
 }
 _COLOURS = {"user": "prompt", "assistant": "answer", "tool": "tool"}
 # The line that says most about a failure: of these kinds the first one, else the first line.

@@ -72,7 +72,7 @@ def test_a_line_of_any_language_is_one_line(page: Page) -> None:
 def test_every_colour_of_code_can_be_read_on_changed_lines_and_words() -> None:
     style = (Path(web.__file__).parent / "static" / "diffs.css").read_text()
     behind = re.findall(r"(?:--add: |--del: |background: )light-dark\((#\w+), (#\w+)\)", style)
-    assert len(behind) == 4
+    assert len(behind) == 5
     assert {light for light, _ in behind} <= set(highlight.LIGHT_GROUNDS)
     assert {dark for _, dark in behind} <= set(highlight.DARK_GROUNDS)
 

@@ -20,7 +20,7 @@ from sessionlog.ask.search import build, facets, index, scan
 from sessionlog.ask.search import find as search
 from tests.conftest import thorough
 from tests.helpers.archives import bash, call, event, store
-from tests.web.browsing import Open, Serve, headers
+from tests.web.browsing import Open, Serve, complaints, headers
 
 HOSTILE = '<script>alert(1)</script><img src=x onerror=alert(2)>\x1b[31m\u202eevil "折扣"'
 
@@ -125,6 +125,9 @@ def test_a_hit_explains_itself(place: Place, serve: Serve, visit: Open) -> None:
     expect(failed.locator(".error mark")).to_have_text("Theme")
     expect(hits.nth(3).locator(".snippet")).to_have_text("why does the darkTheme flicker?")
 
+    # What is marked can be read, in red and in small print, too.
+    assert complaints(page, "dark") == {}
+
     # The same without any words: what failed, and why.
     page.goto(page.url.replace("q=theme", "failed=1"))
     expect(page.locator(".error")).to_have_text("E TypeError: useTheme is not a function")
@@ -132,6 +135,14 @@ def test_a_hit_explains_itself(place: Place, serve: Serve, visit: Open) -> None:
     # By a regular expression, what it found is marked in all lines.
     page.goto(page.url.replace("failed=1", "q=use[A-Z]heme&mode=regex"))
     expect(page.locator(".error mark")).to_have_text("useTheme")
+
+
+def test_a_report_of_a_sub_agent_is_words(place: Place, serve: Serve, visit: Open) -> None:
+    report = {"content": [{"type": "text", "text": "Found in:\n\n1. **`src/theme.css`**"}]}
+    store(place, call("Agent", description="Find it", prompt="Find it") | {"tool_response": report})
+    snippet = visit(f"{serve('--all')}-/search?q=theme").locator(".hit .snippet")
+    expect(snippet).to_have_text("src/theme.css")
+    expect(snippet).not_to_have_class(re.compile("mono"))
 
 
 def test_facets_are_in_peoples_words_and_one_line_on_a_phone(place: Place, serve: Serve, visit: Open) -> None:

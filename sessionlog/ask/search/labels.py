@@ -8,7 +8,7 @@ EVENTS = {
     "UserPromptSubmit": "prompt",
     "UserPromptExpansion": "command",
     "Stop": "answer",
-    "StopFailure": "error of the API",
+    "StopFailure": "API error",
     "SubagentStop": "sub-agent's report",
     "SubagentStart": "sub-agent",
     "PermissionDenied": "denial",
@@ -34,7 +34,7 @@ PARTS = {
     "bash_output": "command",
     "compact_summary": "compaction",
     "compact_boundary": "compaction",
-    "api_error": "error of the API",
+    "api_error": "API error",
 }
 # Where in a call the words stand; words that were said need no more.
 FIELDS = {"said": "", "input": "", "path": "file", "code": "change", "output": "output"}
