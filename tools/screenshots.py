@@ -1,6 +1,7 @@
 """Pictures of every page for the README and docs/pages.md: light and dark, desktop and phone, from a made-up year.
 
 python tools/screenshots.py            # needs Chromium, and Noto's CJK fonts for the Chinese text
+python tools/screenshots.py search     # the pictures of one page
 """
 
 from __future__ import annotations
@@ -42,10 +43,21 @@ def palette(tab: Tab) -> None:
     tab.get_by_text("Search for “sett”").wait_for()
 
 
+def further(tab: Tab) -> None:
+    """On to a picture, a denial and a sub-agent, opened."""
+    row = tab.locator(".call", has_text="shots/settings.png")
+    row.locator("summary").click()
+    tab.locator("details.agent").last.locator("summary").first.click()
+    tab.wait_for_load_state("networkidle")
+    row.evaluate("row => scrollBy({ top: row.getBoundingClientRect().top - 160, behavior: 'instant' })")
+    tab.wait_for_timeout(300)
+
+
 def pages(database: str, session: str) -> list[Page]:
     of_session = f"/-/session/{database}/{session}"
     return [
         Page("session", "A session", of_session),
+        Page("session-further", "A picture, a denial and a sub-agent in a session", of_session, further),
         Page("changes", "What a session changed", f"{of_session}/files"),
         Page("home", "Home", "/"),
         Page("palette", "The command palette", "/", palette),
@@ -93,6 +105,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as home:
         os.environ["SESSIONLOG_HOME"] = home
         shown = pages(*fill(home))
+        wanted = [page for page in shown if not sys.argv[1:] or page.name in sys.argv[1:]]
         PICTURES.mkdir(exist_ok=True)
         command = [sys.executable, "-m", "sessionlog", "browse", "--no-open", "--no-token", "--port", "0"]
         with (
@@ -104,10 +117,10 @@ def main() -> None:
                 raise SystemExit("the server did not start")
             browser = playwright.chromium.launch(executable_path=CHROMIUM, args=SWITCHES)
             warm = browser.new_page()
-            for page in shown:  # the first answer may be about an index or a count that is being made
+            for page in wanted:  # the first answer may be about an index or a count that is being made
                 warm.goto(found[0] + page.path)
                 warm.wait_for_timeout(1500)
-            for page in shown:
+            for page in wanted:
                 for dark in (False, True):
                     for phone in (False, True):
                         picture(browser, found[0], page, dark, phone)

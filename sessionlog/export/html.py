@@ -51,13 +51,13 @@ def head(title: str) -> str:
         f"style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'\">\n"
         '<meta name="referrer" content="no-referrer">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{_text(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n"
+        f"<title>{_text(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n<main>\n"
     )
 
 
 def end() -> Iterator[str]:
     """The end of the page."""
-    yield "</body>\n</html>\n"
+    yield "</main>\n</body>\n</html>\n"
 
 
 def session(about: Overview, entries: Iterable[Entry], detail: str) -> Iterator[str]:
@@ -146,7 +146,7 @@ def _result(call: Call, diff: list[str], detail: str) -> Iterator[str]:
     if diff:
         some = excerpt("\n".join(diff), detail)
         lines = "".join(f"<span{_class(line)}>{line}</span>" for line in _text(some.text).split("\n"))
-        block = f'<pre class="diff">{lines}</pre>{_left_out(some.left_out)}'
+        block = f'<pre class="diff" tabindex="0">{lines}</pre>{_left_out(some.left_out)}'
         yield block if len(diff) <= OPEN_DIFF else _folded(f"{len(diff):,} lines", block)
     output = calls.output(call).strip("\n")
     if output and not calls.is_change(call):
@@ -165,7 +165,7 @@ _CLASSES = {"+": ' class="added"', "-": ' class="removed"', "@": ' class="hunk"'
 
 def _code(text: str, detail: str) -> str:
     some = excerpt(text, detail)
-    return f"<pre>{_text(some.text)}</pre>{_left_out(some.left_out)}"
+    return f'<pre tabindex="0">{_text(some.text)}</pre>{_left_out(some.left_out)}'
 
 
 def _left_out(words: str) -> str:
@@ -178,7 +178,7 @@ def _folded(summary: str, block: str, is_open: bool = False) -> str:
 
 def markdown(text: str) -> str:
     if len(text) > inert_markdown.PARSED:
-        return f"<pre>{_text(text)}</pre>"
+        return f'<pre tabindex="0">{_text(text)}</pre>'
     html: str = _renderer().render(plain.safe(text))
     return html
 

@@ -349,9 +349,7 @@ class Tags(HTMLParser):
         self.tags.append((tag, dict(attrs)))
 
 
-INERT = (
-    "a article b blockquote body br code del details div em h1 h2 h3 h4 h5 h6 head header hr html li meta nav ol p pre"
-)
+INERT = "a article b blockquote body br code del details div em h1 h2 h3 h4 h5 h6 head header hr html li main meta nav ol p pre"
 INERT += " s section span strong style summary table tbody td th thead time title tr ul"
 
 

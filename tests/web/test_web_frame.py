@@ -21,12 +21,14 @@ EVENTS = [
     bash("rm -rf x"),
     event("Stop", last_assistant_message=LONG),
 ]
+LOG = bash("make") | {"tool_response": {"stdout": "\n".join(map(str, range(200))), "stderr": ""}}
 
 
 @pytest.fixture(scope="module")
 def site(share: Share) -> Site:
     changed = call("Edit", "s2", file_path="/w/a.py", old_string="a = 1", new_string="a = 2")
-    return share(lambda _: [*EVENTS, changed], "--all")
+    words = call("Edit", "s2", file_path="/w/b.py", old_string="A = 'red'  # a", new_string="A = 'blue'  # b")
+    return share(lambda _: [*EVENTS, changed, words, LOG], "--all")
 
 
 def test_an_unknown_address_is_a_page_of_ours(site: Site, visit: Open) -> None:
@@ -83,7 +85,7 @@ def test_tables_are_readable(site: Site, visit: Open) -> None:
     expect(page.get_by_role("banner")).to_have_count(1)
     expect(page.get_by_role("navigation", name="Breadcrumbs")).to_contain_text("Tables / shop")
 
-    expect(page.get_by_role("heading", level=2).first).to_contain_text("5 rows")
+    expect(page.get_by_role("heading", level=2).first).to_contain_text("7 rows")
 
     # One row is a list of its columns.
     page.locator("td.type-pk a").last.click()
@@ -117,6 +119,8 @@ def test_axe_finds_nothing_on_any_page(site: Site, visit: Open) -> None:
     page = visit(address)
     ours = ["", "-/sessions", "-/search", "-/search?q=long", "-/dashboard?since=all", "-/audits", "-/audits/failures"]
     ours += ["-/files", f"-/files?project={place.name}&path=/w/a.py", "-/files?line=a+=+2"]
+    of_session = f"-/session/{place.name}/s1"
+    ours += [of_session, f"{of_session}?focus=1", f"{of_session}/print", f"-/session/{place.name}/s2/files"]
     theirs = [place.name, f"{place.name}/events", f"{place.name}/events/1", f"{place.name}?sql=select+1+as+one"]
     said = {}
     for number, path in enumerate([*ours, "-/tables", *theirs, f"{place.name}/dangerous-commands"]):
