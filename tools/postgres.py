@@ -30,7 +30,8 @@ def files() -> dict[str, str]:
     """The generated files of sessionlog/team/postgres/ by their names."""
     found = {
         "tables.sql": HEAD.format("sessionlog/archive/schema.sql")
-        + "\n".join([*map(table, layout.TABLES), store_events()]),
+        + "\n".join(map(table, layout.TABLES)),
+        "store_events.sql": HEAD.format("sessionlog/archive/schema.sql") + store_events(),
         "views.sql": HEAD.format("sessionlog/archive/schema.sql") + "\n".join(views()),
     }
     for name, query in audit.audits().items():
@@ -66,14 +67,15 @@ def table(name: str) -> str:
 def store_events() -> str:
     """The function through which all events come. It knows how far it was, so that no event comes twice or again."""
     columns = {name: kind for name, kind, *_, computed in _columns("events") if not computed}
-    types = {name: kind.removesuffix(' COLLATE "C"') for name, kind in columns.items()}
-    arguments = ", ".join(f"new_{name} {type_}[]" for name, type_ in types.items())
-    arrays = ", ".join(f"new_{name}" for name in columns)
+    attributes = ", ".join(f'"{name}" {kind}' for name, kind in columns.items())
     names = ", ".join(f'"{name}"' for name in columns)
     values = ", ".join(f'new."{name}"' for name in columns if name != "id")
     return textwrap.dedent(f"""\
+        -- An event as it is sent: one array of these takes a third of the time of an array for each column.
+        CREATE TYPE new_event AS ({attributes});
+
         -- Add events to an archive of one's own: those with greater numbers than all that came before.
-        CREATE FUNCTION store_events(mine int, {arguments}) RETURNS int
+        CREATE OR REPLACE FUNCTION store_events(mine int, new_events new_event[]) RETURNS int
         LANGUAGE plpgsql SECURITY DEFINER SET search_path = sessionlog, pg_temp AS $$
         DECLARE
             base bigint := mine::bigint << {layout.BITS};
@@ -84,28 +86,30 @@ def store_events() -> str:
             PERFORM pg_advisory_xact_lock(1936484711, mine);  -- another shipper of the same archive
             SELECT coalesce(max(last_event), 0) INTO known FROM shipments WHERE archive = mine;
             IF EXISTS (
-                SELECT FROM unnest(new_session_id) AS new (session_id) LEFT JOIN sessions USING (session_id)
+                SELECT FROM (SELECT DISTINCT session_id FROM unnest(new_events)) AS new LEFT JOIN sessions USING (session_id)
                 WHERE sessions.archive IS DISTINCT FROM mine
             ) THEN
                 RAISE insufficient_privilege USING MESSAGE = 'a session belongs to another archive';
             END IF;
             INSERT INTO events (developer, archive, {names})
             SELECT session_user, mine, base + new.id, {values}
-            FROM unnest({arrays}) AS new ({names})
+            FROM unnest(new_events) AS new
             WHERE new.id > known AND new.id < 1::bigint << {layout.BITS};
             GET DIAGNOSTICS stored = ROW_COUNT;
             IF stored > 0 THEN
                 INSERT INTO session_heads (developer, archive, session_id, event_id, hash)
                 SELECT DISTINCT ON (new.session_id) session_user, mine, new.session_id, new.id, new.hash
-                FROM unnest(new_session_id, new_id, new_hash) AS new (session_id, id, hash)
+                FROM unnest(new_events) AS new
                 WHERE new.id > known AND new.hash IS NOT NULL
                 ORDER BY new.session_id, new.id DESC;
                 INSERT INTO shipments (developer, archive, last_event, events, head)
                 SELECT session_user, mine, new.id, stored, new.hash
-                FROM unnest(new_id, new_hash) AS new (id, hash) WHERE new.id > known ORDER BY new.id DESC LIMIT 1;
+                FROM unnest(new_events) AS new WHERE new.id > known ORDER BY new.id DESC LIMIT 1;
             END IF;
             RETURN stored;
         END $$;
+        REVOKE ALL ON FUNCTION store_events FROM PUBLIC;
+        GRANT EXECUTE ON FUNCTION store_events TO sessionlog_developer;
         """)
 
 

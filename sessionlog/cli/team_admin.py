@@ -21,13 +21,21 @@ team_option = click.option("--team", metavar="NAME", help="The team: small lette
 @service_option
 @click.option("--print", "only_print", is_flag=True, help="Print the SQL for PostgreSQL 15, and connect to nothing.")
 def init(service: str | None, only_print: bool) -> None:
-    """Make the team archive: a schema `sessionlog`, roles and rights, in a database that you own."""
+    """Make the team archive: a schema `sessionlog`, roles and rights, in a database that you own.
+
+    If there is one that an older sessionlog made, it is brought up to date.
+    """
     if only_print:
         click.echo(f"BEGIN;\n{admin.schema()}\nCOMMIT;")
         return
     with connection.connect(connection.service_name(service)) as server:
-        made = admin.init(server)
-    click.echo("The team archive is ready." if made else "There is a team archive already.")
+        version = admin.init(server)
+    if version is None:
+        click.echo("The team archive is ready.")
+    elif version < admin.VERSION:
+        click.echo("The team archive was brought up to date.")
+    else:
+        click.echo("There is a team archive already, and it is up to date.")
 
 
 @example("sessionlog team add ann --team payments")

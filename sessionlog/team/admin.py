@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     Connection: TypeAlias = psycopg.Connection[Any]
 
 FOLDER = Path(__file__).parent / "postgres"
-SCRIPTS = ("team.sql", "functions.sql", "tables.sql", "rights.sql", "views.sql")
+SCRIPTS = ("team.sql", "functions.sql", "tables.sql", "rights.sql", "procedures.sql", "store_events.sql", "views.sql")
+VERSION = 2  # of these scripts; upgrade_2.sql leads there from 1
 
 
 def schema(server_version: int = 150000) -> str:
@@ -26,13 +27,25 @@ def schema(server_version: int = 150000) -> str:
     return "\n".join((FOLDER / name).read_text(encoding="utf-8") for name in names)
 
 
-def init(connection: Connection) -> bool:
-    """Make the team archive; False if there is one already."""
+def upgrade(version: int) -> str:
+    """The SQL that brings a team archive of an older version up to date."""
+    names = [f"upgrade_{number}.sql" for number in range(version + 1, VERSION + 1)]
+    return "\n".join((FOLDER / name).read_text(encoding="utf-8") for name in (*names, "procedures.sql", "store_events.sql"))
+
+
+def init(connection: Connection) -> int | None:
+    """Make the team archive, or bring it up to date; returns the version that was there."""
     with connection.transaction():
-        exists = connection.execute("SELECT to_regnamespace('sessionlog') IS NOT NULL").fetchone() == (True,)
-        if not exists:
+        if connection.execute("SELECT to_regnamespace('sessionlog') IS NULL").fetchone() == (True,):
             connection.execute(schema(connection.info.server_version).encode())
-    return not exists
+            return None
+        row: Any = connection.execute("SELECT max(number) FROM sessionlog.version").fetchone()
+        version = int(row[0])
+        if version > VERSION:
+            raise SessionlogError(f"the team archive has version {version}: it was made by a newer sessionlog")
+        if version < VERSION:
+            connection.execute(upgrade(version).encode())
+        return version
 
 
 def add(connection: Connection, developer: str, team: str) -> None:

@@ -38,17 +38,16 @@ def base(archive: int) -> int:
     return archive << BITS
 
 
-def arrays(table: str, rows: Sequence[Row], archive: int, shift: bool = True) -> list[list[Any]]:
+def arrays(table: str, rows: Sequence[Row], archive: int) -> list[list[Any]]:
     """The rows as one list for each column, as PostgreSQL takes them."""
-    shifted = TABLES[table].ids if shift else ()
     found = []
     for name, type_ in columns(table).items():
         values = [row[name] for row in rows]
         if type_ == "text":
-            values = [_without_nul(value) for value in values]
+            values = [without_nul(value) for value in values]
         elif type_ == "bool":
             values = [None if value is None else bool(value) for value in values]
-        elif name in shifted:
+        elif name in TABLES[table].ids:
             values = [value + base(archive) for value in values]
         found.append(values)
     return found
@@ -90,6 +89,6 @@ def one(connection: Connection, query: str, parameters: Iterable[Any] = ()) -> A
     return row[0] if row else None
 
 
-def _without_nul(value: Any) -> Any:
+def without_nul(value: Any) -> Any:
     """PostgreSQL's text holds no NUL."""
     return value.replace("\0", "\u2400") if isinstance(value, str) and "\0" in value else value

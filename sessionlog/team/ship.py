@@ -18,7 +18,7 @@ from sessionlog.archive.place import Place
 from sessionlog.ask.search import index
 from sessionlog.errors import SessionlogError
 from sessionlog.redact.rules import Rules
-from sessionlog.team import server, take_out, transcripts
+from sessionlog.team import event_rows, server, take_out, transcripts
 from sessionlog.team.choices import Choice
 from sessionlog.team.levels import stripped
 from sessionlog.team.server import Row
@@ -175,11 +175,7 @@ def _send_events(shipment: Shipment, rows: list[Row]) -> int:
     sent = [shipment.names(stripped(shipment.content, "events", row)) for row in rows]
     with shipment.connection.transaction():
         shipment.send_sessions(sessions)
-        stored: int = server.one(
-            shipment.connection,
-            f"SELECT store_events(%s, {server.placeholders('events')})",
-            [shipment.number, *server.arrays("events", sent, shipment.number, shift=False)],
-        )
+        stored = event_rows.store(shipment.connection, shipment.number, sent, shipment.type_of_rows)
         if stored:
             shipment.send_documents(shipment.documents_of(rows), is_message=False)
     return stored

@@ -12,7 +12,7 @@ from sessionlog.ask.search import index
 from sessionlog.errors import SessionlogError
 from sessionlog.fastlib import encode_json
 from sessionlog.redact.rules import Rules
-from sessionlog.team import server, vector, words
+from sessionlog.team import event_rows, server, vector, words
 from sessionlog.team.levels import stripped
 from sessionlog.team.server import Row
 from sessionlog.transcripts.stored_lines import Lines
@@ -75,8 +75,11 @@ class Shipment:
         self.content = content
         self.names = Names(connection, number)
         vector.register(connection)
+        self.type_of_rows = event_rows.type_of_rows(connection)
         # The index of words collects new ones and then sorts them in this much memory: 4 MB are too few.
         connection.execute("SET work_mem = '64MB'")
+        # Else PostgreSQL makes the first plans of a connection for their parameters, with copies of all events in them.
+        connection.execute("SET plan_cache_mode = force_generic_plan")
         self.held = bool(server.one(connection, "SELECT hold FROM archives WHERE archive = %s", [number]))
         self.rules = rules
         self.lines = Lines(archive)

@@ -274,7 +274,10 @@ def _forget_sessions(shipment: Shipment) -> None:
     with shipment.connection.transaction():
         for table in ("transcript_parts", "model_answers", "session_facts", "subagent_facts"):
             shipment.connection.execute(f"DELETE FROM {table} WHERE session_id = ANY (%s)", (gone,))
-        shipment.connection.execute("DELETE FROM documents WHERE session_id = ANY (%s)", (gone,))
+        first, after = server.base(shipment.number), server.base(shipment.number + 1)  # ids of this archive: an index
+        shipment.connection.execute(
+            "DELETE FROM documents WHERE session_id = ANY (%s) AND id >= %s AND id < %s", (gone, first, after)
+        )
         shipment.connection.execute(
             "DELETE FROM sessions WHERE session_id = ANY (%s) "
             "AND NOT EXISTS (SELECT FROM events WHERE events.session_id = sessions.session_id)",

@@ -65,14 +65,13 @@ CREATE TABLE events (
     "action" text COLLATE "C" GENERATED ALWAYS AS (CASE WHEN tool_name IN ('Bash', 'PowerShell') THEN 'run' WHEN tool_name IN ('Edit', 'MultiEdit', 'NotebookEdit', 'apply_patch') THEN 'edit' WHEN tool_name = 'Write' THEN 'write' WHEN tool_name IN ('Read', 'Grep', 'Glob', 'LS') THEN 'read' WHEN tool_name IN ('WebFetch', 'WebSearch') THEN 'fetch' WHEN tool_name IN ('Agent', 'Task') THEN 'agent' WHEN tool_name IN ('AskUserQuestion', 'ExitPlanMode') THEN 'ask' END) STORED,
     "outcome" text COLLATE "C" GENERATED ALWAYS AS (CASE event WHEN 'PostToolUse' THEN 'ok' WHEN 'PostToolUseFailure' THEN 'failed' WHEN 'StopFailure' THEN 'failed' WHEN 'PermissionDenied' THEN 'denied' END) STORED,
     "is_typed" boolean GENERATED ALWAYS AS (event = 'UserPromptSubmit' AND NOT COALESCE(PIECE(prompt, 1, 9), '') IN ('<task-not', '<teammate', '<command-', '<bash-inp', '<bash-std', '<local-co', '<system-r', '<user-pro') AND COALESCE(CASE WHEN LENGTH(extra) < 65536 AND JSON_VALID(extra) THEN JSON_EXTRACT(extra, '$.source') ELSE NULL END, 'user') IN ('user', 'sdk')) STORED,
-    PRIMARY KEY (session_id, id, at)
+    PRIMARY KEY (id, session_id, at)
 ) PARTITION BY RANGE (at);
 CREATE TABLE events_default PARTITION OF events DEFAULT;
-CREATE INDEX ON events (id);
-CREATE INDEX ON events (event, action, at);
-CREATE INDEX ON events (at);
+CREATE INDEX ON events (session_id, tool_use_id);
+CREATE INDEX ON events USING brin (at) WITH (pages_per_range = 32);
+CREATE INDEX ON events (event, action);
 CREATE INDEX ON events (session_id, at NULLS FIRST, id NULLS FIRST) WHERE is_typed;
-CREATE INDEX ON events (tool_use_id) WHERE tool_use_id IS NOT NULL;
 CREATE INDEX ON events (file_path) WHERE file_path IS NOT NULL;
 CREATE INDEX ON events (agent_id) WHERE agent_id IS NOT NULL;
 
@@ -255,38 +254,3 @@ CREATE TABLE chain_changes (
     PRIMARY KEY (archive, note_id, event_id),
     FOREIGN KEY (archive, developer) REFERENCES archives (archive, developer)
 );
-
--- Add events to an archive of one's own: those with greater numbers than all that came before.
-CREATE FUNCTION store_events(mine int, new_id bigint[], new_session_id text[], new_event text[], new_at text[], new_via text[], new_prompt_id text[], new_agent_id text[], new_agent_type text[], new_permission_mode text[], new_cwd text[], new_transcript_path text[], new_tool_name text[], new_tool_use_id text[], new_prompt text[], new_message text[], new_error text[], new_last_assistant_message text[], new_duration_ms bigint[], new_file_path text[], new_old_string text[], new_new_string text[], new_content text[], new_command text[], new_description text[], new_tool_input text[], new_tool_response text[], new_extra text[], new_envelope text[], new_hash text[], new_salt text[]) RETURNS int
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = sessionlog, pg_temp AS $$
-DECLARE
-    base bigint := mine::bigint << 40;
-    known bigint;
-    stored int;
-BEGIN
-    PERFORM check_owner(mine);
-    PERFORM pg_advisory_xact_lock(1936484711, mine);  -- another shipper of the same archive
-    SELECT coalesce(max(last_event), 0) INTO known FROM shipments WHERE archive = mine;
-    IF EXISTS (
-        SELECT FROM unnest(new_session_id) AS new (session_id) LEFT JOIN sessions USING (session_id)
-        WHERE sessions.archive IS DISTINCT FROM mine
-    ) THEN
-        RAISE insufficient_privilege USING MESSAGE = 'a session belongs to another archive';
-    END IF;
-    INSERT INTO events (developer, archive, "id", "session_id", "event", "at", "via", "prompt_id", "agent_id", "agent_type", "permission_mode", "cwd", "transcript_path", "tool_name", "tool_use_id", "prompt", "message", "error", "last_assistant_message", "duration_ms", "file_path", "old_string", "new_string", "content", "command", "description", "tool_input", "tool_response", "extra", "envelope", "hash", "salt")
-    SELECT session_user, mine, base + new.id, new."session_id", new."event", new."at", new."via", new."prompt_id", new."agent_id", new."agent_type", new."permission_mode", new."cwd", new."transcript_path", new."tool_name", new."tool_use_id", new."prompt", new."message", new."error", new."last_assistant_message", new."duration_ms", new."file_path", new."old_string", new."new_string", new."content", new."command", new."description", new."tool_input", new."tool_response", new."extra", new."envelope", new."hash", new."salt"
-    FROM unnest(new_id, new_session_id, new_event, new_at, new_via, new_prompt_id, new_agent_id, new_agent_type, new_permission_mode, new_cwd, new_transcript_path, new_tool_name, new_tool_use_id, new_prompt, new_message, new_error, new_last_assistant_message, new_duration_ms, new_file_path, new_old_string, new_new_string, new_content, new_command, new_description, new_tool_input, new_tool_response, new_extra, new_envelope, new_hash, new_salt) AS new ("id", "session_id", "event", "at", "via", "prompt_id", "agent_id", "agent_type", "permission_mode", "cwd", "transcript_path", "tool_name", "tool_use_id", "prompt", "message", "error", "last_assistant_message", "duration_ms", "file_path", "old_string", "new_string", "content", "command", "description", "tool_input", "tool_response", "extra", "envelope", "hash", "salt")
-    WHERE new.id > known AND new.id < 1::bigint << 40;
-    GET DIAGNOSTICS stored = ROW_COUNT;
-    IF stored > 0 THEN
-        INSERT INTO session_heads (developer, archive, session_id, event_id, hash)
-        SELECT DISTINCT ON (new.session_id) session_user, mine, new.session_id, new.id, new.hash
-        FROM unnest(new_session_id, new_id, new_hash) AS new (session_id, id, hash)
-        WHERE new.id > known AND new.hash IS NOT NULL
-        ORDER BY new.session_id, new.id DESC;
-        INSERT INTO shipments (developer, archive, last_event, events, head)
-        SELECT session_user, mine, new.id, stored, new.hash
-        FROM unnest(new_id, new_hash) AS new (id, hash) WHERE new.id > known ORDER BY new.id DESC LIMIT 1;
-    END IF;
-    RETURN stored;
-END $$;

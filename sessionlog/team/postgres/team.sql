@@ -1,5 +1,6 @@
 -- The team archive in PostgreSQL >= 15, part 1: roles, people and archives. `sessionlog team init` runs, as the owner of
--- the database and in one transaction: team.sql, functions.sql, tables.sql, rights.sql, views.sql.
+-- the database and in one transaction: team.sql, functions.sql, tables.sql, rights.sql,
+-- procedures.sql, store_events.sql, views.sql. An archive of an older version gets upgrade_N.sql and the functions again.
 --
 -- Only what Citus accepts: no triggers, and no subqueries in policies. citus.sql distributes the tables by session.
 
@@ -18,9 +19,9 @@ BEGIN
     END LOOP;
 END $$;
 
--- Which version of these files made the schema.
+-- Which versions of these files made the schema, and brought it up to date.
 CREATE TABLE version (number int NOT NULL, made_at timestamptz NOT NULL DEFAULT now());
-INSERT INTO version VALUES (1);
+INSERT INTO version VALUES (2);
 
 -- Who ships, and which team the person is in. Kept by `team add`.
 CREATE TABLE developers (
@@ -106,9 +107,8 @@ CREATE TABLE documents (
     is_message boolean NOT NULL,
     at text COLLATE "C" NOT NULL,
     words tsvector NOT NULL,
-    PRIMARY KEY (session_id, id, is_message, at)
+    PRIMARY KEY (id, is_message, session_id, at)
 ) PARTITION BY RANGE (at);
 CREATE TABLE documents_default PARTITION OF documents DEFAULT;
-CREATE INDEX ON documents (id);
 -- Without fastupdate, an event costs 31 KB of write-ahead log; with a longer list of pending words, searches wait.
 CREATE INDEX ON documents USING gin (words) WITH (fastupdate = on, gin_pending_list_limit = 16384);
