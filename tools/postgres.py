@@ -29,8 +29,7 @@ TRUE_FUNCTIONS = ("glob", "json_valid")
 def files() -> dict[str, str]:
     """The generated files of sessionlog/team/postgres/ by their names."""
     found = {
-        "tables.sql": HEAD.format("sessionlog/archive/schema.sql")
-        + "\n".join(map(table, layout.TABLES)),
+        "tables.sql": HEAD.format("sessionlog/archive/schema.sql") + "\n".join(map(table, layout.TABLES)),
         "store_events.sql": HEAD.format("sessionlog/archive/schema.sql") + store_events(),
         "views.sql": HEAD.format("sessionlog/archive/schema.sql") + "\n".join(views()),
     }
@@ -86,7 +85,8 @@ def store_events() -> str:
             PERFORM pg_advisory_xact_lock(1936484711, mine);  -- another shipper of the same archive
             SELECT coalesce(max(last_event), 0) INTO known FROM shipments WHERE archive = mine;
             IF EXISTS (
-                SELECT FROM (SELECT DISTINCT session_id FROM unnest(new_events)) AS new LEFT JOIN sessions USING (session_id)
+                SELECT FROM (SELECT DISTINCT session_id FROM unnest(new_events)) AS new
+                LEFT JOIN sessions USING (session_id)
                 WHERE sessions.archive IS DISTINCT FROM mine
             ) THEN
                 RAISE insufficient_privilege USING MESSAGE = 'a session belongs to another archive';

@@ -30,7 +30,9 @@ def schema(server_version: int = 150000) -> str:
 def upgrade(version: int) -> str:
     """The SQL that brings a team archive of an older version up to date."""
     names = [f"upgrade_{number}.sql" for number in range(version + 1, VERSION + 1)]
-    return "\n".join((FOLDER / name).read_text(encoding="utf-8") for name in (*names, "procedures.sql", "store_events.sql"))
+    return "\n".join(
+        (FOLDER / name).read_text(encoding="utf-8") for name in (*names, "procedures.sql", "store_events.sql")
+    )
 
 
 def init(connection: Connection) -> int | None:

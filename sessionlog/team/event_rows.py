@@ -61,7 +61,7 @@ def type_of_rows(connection: Connection) -> int:
     found: int | None = server.one(connection, "SELECT to_regtype('new_event')::oid")
     if found is None:
         raise SessionlogError(
-            "the team archive was made by an older sessionlog; its owner brings it up to date with `sessionlog team init`"
+            "an older sessionlog made the team archive; its owner brings it up to date with `sessionlog team init`"
         )
     return found
 

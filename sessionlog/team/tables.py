@@ -38,14 +38,14 @@ TABLES: dict[str, Layout] = {
     # Written by the function store_events(), which checks whose session it is, once for a batch. Each index costs every
     # event: an audit, a list or a search must need it.
     "events": Layout(
-        # Its first column is what rows are looked up by, and grows. The others are there for the partitions and for Citus.
+        # Rows are looked up by the first column, which grows. The others are there for the partitions and for Citus.
         ("PRIMARY KEY (id, session_id, at)",),
         (
             # The events of a session, and those of a call.
             "(session_id, tool_use_id)",
-            # The events of a week: rows lie about in the order of time, so that the first and last time of some pages do.
+            # The events of a week. Rows come in the order of time: the first and last time of some pages are enough.
             "USING brin (at) WITH (pages_per_range = 32)",
-            # Few different values: PostgreSQL keeps each once, and 7 bytes an event. With the time behind, it takes 100.
+            # Few different values: PostgreSQL keeps each once, and takes 7 bytes an event. With the time, it takes 100.
             "(event, action)",
             # The first prompt of each session in a list.
             "(session_id, at NULLS FIRST, id NULLS FIRST) WHERE is_typed",

@@ -15,7 +15,8 @@ BEGIN
     PERFORM pg_advisory_xact_lock(1936484711, mine);  -- another shipper of the same archive
     SELECT coalesce(max(last_event), 0) INTO known FROM shipments WHERE archive = mine;
     IF EXISTS (
-        SELECT FROM (SELECT DISTINCT session_id FROM unnest(new_events)) AS new LEFT JOIN sessions USING (session_id)
+        SELECT FROM (SELECT DISTINCT session_id FROM unnest(new_events)) AS new
+        LEFT JOIN sessions USING (session_id)
         WHERE sessions.archive IS DISTINCT FROM mine
     ) THEN
         RAISE insufficient_privilege USING MESSAGE = 'a session belongs to another archive';
