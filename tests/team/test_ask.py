@@ -173,3 +173,11 @@ def test_words_of_a_phrase_are_checked_in_their_order() -> None:
     document = find.index.Document({"said": "the total = 0", "code": ""}, [])
     assert words.holds(document, groups)
     assert not words.holds(find.index.Document({"said": "0 total = 0"}, []), groups)
+
+
+def test_no_filter_asks_for_the_tags_that_are_not_shipped() -> None:
+    filters = find.Filters(*("x" for _ in find.Filters._fields))._replace(failed=True)
+    assert len(find.tags(filters)) == 6
+    assert not [term for term in find.tags(filters) if f"{term.text} ".startswith(words.NO_FILTER)]
+    document = find.index.Document({"said": "total"}, ["tool bash", "action run"])
+    assert set(words.of_document(document)) == {"#tool_bash", "total", "bash"}
