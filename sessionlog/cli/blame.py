@@ -109,7 +109,7 @@ def _listed(lines: list[Line], describe: Describer) -> Iterator[str]:
         for origin, (name, who, at, asked, colour) in origins.items()
     }
     for line in lines:
-        yield f"{heads[_origin(line)]} {line.number:>{digits}}) {plain.safe(line.text)}"
+        yield from terminal.beside(f"{heads[_origin(line)]} {line.number:>{digits}}) ", plain.safe(line.text))
 
 
 def _origin(line: Line) -> Any:

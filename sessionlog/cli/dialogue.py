@@ -26,11 +26,11 @@ def progress_bar(label: str, length: int = 1, hidden: bool = False) -> Any:
     return click.progressbar(length=length, label=label, width=width, hidden=hidden, show_eta=True, file=sys.stderr)
 
 
-def confirm(question: str, yes: bool) -> None:
+def confirm(question: str, yes: bool, refused: str = "Nothing was changed") -> None:
     """Ask before something is written or removed; Enter alone is a no."""
     if yes:
         return
     if not sys.stdin.isatty():
-        raise SessionlogError("Nothing was changed: there is no terminal to ask on. Add --yes to go on without asking.")
+        raise SessionlogError(f"{refused}: there is no terminal to ask on. Add --yes to go on without asking.")
     if not click.confirm(question, default=False, err=True):
-        raise SessionlogError("Nothing was changed.")
+        raise SessionlogError(f"{refused}.")

@@ -38,6 +38,7 @@ SHORTEST = 16
 NARROWEST = 20
 # Before the rest of a line of code or output that was wrapped.
 CONTINUED = "    "
+HOLD = "\u00a0"  # a blank at which no line ends
 
 
 class View:
@@ -126,6 +127,8 @@ class View:
             parts.append(click.style(f"permission: {call.asked}", fg="green" if call.asked == "allowed" else "red"))
         if call.duration_ms is not None:
             parts.append(click.style(plain.duration(call.duration_ms), dim=True))
+        if self.width:  # "exit 1" and "5.8 s" stay on one line
+            parts[1:] = [part.replace(" ", HOLD) for part in parts[1:]]
         line = "  ".join(filter(None, parts))
         room = self._room(len(MARGIN)) - display_width(click.unstyle(line)) - 2 if self.width else 80
         if (about := calls.purpose(call)) and room >= SHORTEST:
@@ -152,14 +155,14 @@ class View:
         """Lines that end between words, where a terminal would break them anywhere and begin at its edge."""
         room = self._room(margin)
         if self.width is None or all(display_width(click.unstyle(line)) <= room for line in lines):
-            return lines
+            return [line.replace(HOLD, " ") for line in lines]
         from wcwidth import wrap  # 30 ms, which short sessions need not pay
 
         wrapped: list[str] = []
         for line in lines:
             is_long = display_width(click.unstyle(line)) > room
             wrapped += wrap(line, room, subsequent_indent=indent, break_on_hyphens=False) if is_long else [line]
-        return wrapped
+        return [line.replace(HOLD, " ") for line in wrapped]
 
     def _indented(self, lines: list[str]) -> Iterator[str]:
         return (f"  {line}" for line in self._wrapped(lines, 2))

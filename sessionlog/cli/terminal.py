@@ -73,13 +73,13 @@ def beside(start: str, text: str) -> Iterator[str]:
     if not sys.stdout.isatty() or table.display_width(click.unstyle(start + text)) <= width():
         yield f"{start}{text}"
         return
-    import textwrap  # as above
+    from wcwidth import wrap  # importing it takes as long as a whole command
 
     margin = table.display_width(click.unstyle(start))
     if width() - margin < NARROWEST:
         yield start.rstrip()
         margin, start = BELOW, " " * BELOW
-    for line in textwrap.wrap(text, width() - margin, break_long_words=False, break_on_hyphens=False):
+    for line in wrap(text, width() - margin, break_on_hyphens=False):
         yield f"{start}{line}"
         start = " " * margin
 

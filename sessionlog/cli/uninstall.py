@@ -98,6 +98,6 @@ def _purge(dry_run: bool, yes: bool) -> None:
     elif dry_run:
         click.echo(f"Dry run: {what} would be removed.")
     else:
-        confirm(f"Remove {what} for good?", yes)
+        confirm(f"Remove {what} for good?", yes, "The archives were left as they are")  # hooks may be out by now
         maintain.run(found)
         click.secho(f"Removed {what}.", fg="green")

@@ -22,7 +22,7 @@ from sessionlog.cli.table import display_width
 from tests.conftest import PAYLOAD_FILES, thorough
 from tests.helpers import forking
 from tests.helpers.recording import record
-from tests.record.test_hook import prompt
+from tests.record.test_hook import prompt, tool
 
 terminal = pytest.importorskip("tests.helpers.terminal", reason="needs a POSIX terminal", exc_type=ImportError)
 
@@ -93,6 +93,24 @@ def test_fifty_columns_are_enough(recorded: Place, command: str, monkeypatch: py
     assert lines and not wide
 
 
+def test_long_code_in_blame_goes_on_below_the_code(recorded: Place) -> None:
+    path = Path(recorded.project, "long.py")
+    path.write_text(f"    total = {' + '.join(f'price_{number}' for number in range(20))}\n")
+    for columns in (50, 80, 120):
+        seen = terminal.in_terminal("blame", str(path), columns=columns, PAGER="cat", NO_COLOR="1").text
+        lines = seen.replace("\r", "").splitlines()
+        assert len(lines) > 1 and max(map(len, lines)) <= columns
+        assert all(re.match(r" {8}|-{8} not recorded", line) for line in lines if line), lines
+
+
+def test_an_exit_code_stays_on_its_line(hook: object, place: Place) -> None:
+    failed = {**tool(1), "hook_event_name": "PostToolUseFailure", "error": "Exit code 7\nno", "duration_ms": 5800}
+    hook(failed)  # type: ignore[operator]
+    for columns in range(40, 60):
+        seen = terminal.in_terminal("show", "last", columns=columns, PAGER="cat", NO_COLOR="1").text
+        assert "exit 7" in seen and "5.8 s" in seen
+
+
 def test_narrow_tail_shows_what_happened(recorded: Place) -> None:
     seen = terminal.in_terminal("tail", "--all", "-n", "50", columns=50, NO_COLOR="1").text
     assert re.search(r"^\d\d:\d\d:\d\d  e\d+ +\S+ +Bash +\$ \w{4}", seen, re.MULTILINE)
@@ -130,6 +148,19 @@ def test_enter_alone_removes_nothing(recorded: Place) -> None:
     seen = terminal.in_terminal("prune", "--session", "f0b8", keys="\n")
     assert seen.code == 1 and "[y/N]" in seen.text and "Nothing was changed." in seen.text
     assert terminal.in_terminal("show", "f0b8", PAGER="cat").code == 0
+
+
+def test_a_no_to_the_purge_does_not_deny_what_was_done(recorded: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(recorded.project)
+    terminal.in_terminal("install", "--yes")
+    running = terminal.Terminal(terminal.SESSIONLOG, "uninstall", "--purge")
+    running.wait_for("[y/N]")
+    running.type("y\n")
+    running.wait_for("for good? [y/N]")
+    running.type("\n")
+    seen = running.end()
+    assert seen.code == 1 and "Uninstalled from" in seen.text and Path(recorded.db).exists()
+    assert "The archives were left as they are." in seen.text and "Nothing was changed" not in seen.text
 
 
 def test_ctrl_c_ends_with_130_and_without_a_word(recorded: Place) -> None:
