@@ -21,10 +21,12 @@ class TranslatedReader(Reader):
 
     A file is read in parts. `CONTEXT` are marks of the lines that later ones depend on: they name the folder or the
     model, or begin a call. `chunks.resume` lets the reader of a part see those before it.
+    `OUTPUT` are the names under which a line has what tools gave back, however deep: `prune` empties them.
     """
 
     client = ""
     CONTEXT: "tuple[bytes, ...]" = ()
+    OUTPUT: "frozenset[str]" = frozenset()
 
     def __init__(self, session_id: str, agent_id: str | None) -> None:
         super().__init__(session_id, agent_id)

@@ -110,6 +110,12 @@ def reader(client: str, session_id: str, agent_id: str | None) -> Reader:
     return made
 
 
+def output_names(client: str) -> "frozenset[str]":
+    """Under which names the lines of another agent have what tools gave back."""
+    found: frozenset[str] = _of_agent(client).Reader.OUTPUT
+    return found
+
+
 def _agents() -> "list[tuple[str, Any]]":
     names = registry.others("transcripts")
     return [(name, registry.part(name, "transcripts")) for name in names]

@@ -90,10 +90,11 @@ def touched(connection: sqlite3.Connection, wanted: str = "", *, often: bool = F
 def only_in_transcripts(connection: sqlite3.Connection, wanted: str = "") -> list[File]:
     """The same for sessions that no hook saw. The search index must be attached."""
     found: dict[str, list[Row]] = {}
+    lines = Lines(connection)
     for row in _messages(connection, f"{_CHANGING} AND {_ONLY_CALLS}", MOST_MESSAGES):
-        path = calls.path_in(row["text"])
-        if path and wanted.lower() in path.lower():
-            found.setdefault(path, []).append(row)
+        for path in _paths_of(row, lines):
+            if wanted.lower() in path.lower():
+                found.setdefault(path, []).append(row)
     return [
         File(
             path,
@@ -311,11 +312,7 @@ def _events(connection: sqlite3.Connection, expression: str) -> list[Row]:
 
 
 def _paths_of(row: Row, lines: Lines) -> list[str]:
-    """The files of a call; one alone is at the beginning of the input, nearly always."""
-    if row["tool_name"] != "apply_patch" and (path := calls.path_in(row["text"])):
-        return [path]
-    block, _ = lines.block(row["id"])
-    return calls.paths_of_input((block or {}).get("input"))
+    return calls.paths_of_part(lines, row["id"], row["tool_name"], row["text"])
 
 
 def _literally(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import tempfile
 from collections import Counter
@@ -59,8 +60,9 @@ WHERE session_id = :session_id
 
 # A session that no hook saw; those of events have made themselves.
 _ADD_SESSION = f"""
-INSERT INTO main.sessions (session_id, started_at, last_at, model, cwd, transcript_path)
-SELECT session_id, started_at, last_at, model, cwd, transcript_path FROM other.sessions WHERE session_id = :session_id
+INSERT INTO main.sessions (session_id, started_at, last_at, model, cwd, transcript_path, client)
+SELECT session_id, started_at, last_at, model, cwd, transcript_path, client
+FROM other.sessions WHERE session_id = :session_id
 {store.WIDEN_SESSION}
 """
 _ADD_FACTS = f"""
@@ -100,6 +102,7 @@ def _merge(place: Place, source: str) -> Summary:
         _refuse_other_tables(connection, source)
         prices.register(connection, place.home)
         with closing(sqlite3.connect(copy)) as other, other:
+            chunks.register(other, place.home)
             prune_memory.keep_out(other, pruned.read(connection))
         sessions = [row[0] for row in connection.execute("SELECT session_id FROM other.sessions").fetchall()]
         batches.in_turns(connection, _steps(connection, sessions, summary))
@@ -258,22 +261,36 @@ def _copy_chunks(connection: sqlite3.Connection, theirs: int, ours: int) -> None
 def _is_same_file(connection: sqlite3.Connection, theirs: int, ours: int) -> bool:
     """Whether one begins with all of the other: the same file, archived at two times."""
     pairs = list(zip(_chunks(connection, "other", theirs), _chunks(connection, "main", ours), strict=False))
-    for number, ((their_hash, their_data), (our_hash, our_data)) in enumerate(pairs):
+    for number, ((their_hash, their_length, their_data), (our_hash, our_length, our_data)) in enumerate(pairs):
         if their_hash == our_hash:
             continue
-        if number + 1 < len(pairs) or store.PRUNED in (their_data, our_data):  # nobody can tell what was there
+        if store.PRUNED in (their_data, our_data):  # nobody can tell what was there
             return False
         try:
-            shorter, longer = sorted((chunks.unpack(their_data), chunks.unpack(our_data)), key=len)
+            shorter, longer = sorted(map(_without_fingerprints, (their_data, our_data)), key=len)
         except chunks.Unreadable:
             return False
-        return longer.startswith(shorter)
+        if shorter == longer and their_length == our_length:  # with a secret, and hashes with the keys of two machines
+            continue
+        return number + 1 == len(pairs) and longer.startswith(shorter)
     return True
 
 
-def _chunks(connection: sqlite3.Connection, schema: str, transcript_id: int) -> list[tuple[bytes, bytes]]:
+# In the markers of replaced secrets.
+_FINGERPRINT = re.compile(rb"(\[redacted:[A-Za-z0-9-]+:)[0-9a-f]{10}\]")
+
+
+def _without_fingerprints(packed: bytes) -> bytes:
+    """The text of a chunk as it is on every machine."""
+    return _FINGERPRINT.sub(rb"\1]", chunks.unpack(packed))
+
+
+def _chunks(connection: sqlite3.Connection, schema: str, transcript_id: int) -> list[tuple[bytes, int, bytes]]:
+    """The hashes, lengths and texts of what is archived of a file. Hashes with a key and without are made alike."""
     return connection.execute(
-        f"SELECT hash, data FROM {schema}.transcript_chunks WHERE transcript_id = ? ORDER BY sequence", (transcript_id,)
+        f"SELECT keyed_hash(hash), length, data FROM {schema}.transcript_chunks WHERE transcript_id = ? "
+        "ORDER BY sequence",
+        (transcript_id,),
     ).fetchall()
 
 

@@ -6,6 +6,7 @@ import sqlite3
 import zlib
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from typing import Any, NamedTuple
 
 from sessionlog.agents.claude_code import transcript_files
@@ -145,7 +146,7 @@ END
 def _remove(connection: sqlite3.Connection, session_id: str, notebook: Notebook) -> Iterator[None]:
     """Everything of a session, its row last: as long as that is there, another run finds the rest."""
     wanted = {"session_id": session_id}
-    pruned.remember(connection, session_id, only_output=False)
+    pruned.remember(connection, session_id, only_output=False, last_line=_last_line(connection, session_id))
     for table in ("session_facts", "subagent_facts", "model_answers"):
         connection.execute(f"DELETE FROM {table} WHERE session_id = :session_id", wanted)
         yield
@@ -179,13 +180,13 @@ def _prune_output(connection: sqlite3.Connection, session_id: str, notebook: Not
 
     The chunks go first: as long as a row has its output, another run finds the session.
     """
-    pruned.remember(connection, session_id, only_output=True)
-    for transcript_id, kind in _transcripts(connection, session_id, "id, kind"):
+    pruned.remember(connection, session_id, only_output=True, last_line=_last_line(connection, session_id))
+    for transcript_id, kind, client in _transcripts(connection, session_id, "id, kind, client"):
         for sequence in _sequences(connection, transcript_id):
             if kind == transcript_files.TOOL_RESULT:
                 _empty_chunk(connection, transcript_id, sequence)
             elif kind in transcript_files.LINE_KINDS:
-                _rewrite_chunk(connection, transcript_id, sequence, pruned.without_output)
+                _rewrite_chunk(connection, transcript_id, sequence, partial(pruned.without_output, client=client))
             yield
         _note_pruned_bytes(connection, transcript_id)
         yield
@@ -197,6 +198,21 @@ def _prune_output(connection: sqlite3.Connection, session_id: str, notebook: Not
         with notebook.change(row_id):
             connection.execute("UPDATE events SET tool_response = ? WHERE id = ?", (f'"{PRUNED}"', row_id))
         yield
+
+
+def _last_line(connection: sqlite3.Connection, session_id: str) -> str:
+    """The time of the last line in the files of a session."""
+    found = ""
+    for transcript_id, kind in _transcripts(connection, session_id, "id, kind"):
+        if kind in transcript_files.LINE_KINDS and kind != transcript_files.HISTORY:
+            row = connection.execute(
+                "SELECT data FROM transcript_chunks WHERE transcript_id = ? ORDER BY sequence DESC", (transcript_id,)
+            ).fetchone()
+            try:
+                found = max(found, pruned.last_time(chunks.unpack(row[0]).split(b"\n")) if row else "")
+            except chunks.Unreadable:
+                pass  # then it is the time of what is in the tables
+    return found
 
 
 def _rewrite_history(connection: sqlite3.Connection, session_id: str) -> Iterator[None]:
@@ -216,7 +232,7 @@ def _rewrite_history(connection: sqlite3.Connection, session_id: str) -> Iterato
 
 
 def _rewrite_chunk(connection: sqlite3.Connection, transcript_id: int, sequence: int, rewrite: Any) -> bool:
-    """Whether something changed. Its length and hash stay: they are those of the file, by which `import` knows it."""
+    """Whether something changed. Its length and hash stay: by them, `import` knows the file. The hash gets a key."""
     (data,) = connection.execute(
         "SELECT data FROM transcript_chunks WHERE transcript_id = ? AND sequence = ?", (transcript_id, sequence)
     ).fetchone()
@@ -227,7 +243,7 @@ def _rewrite_chunk(connection: sqlite3.Connection, transcript_id: int, sequence:
     rewritten = list(map(rewrite, lines))
     if rewritten != lines:
         connection.execute(
-            "UPDATE transcript_chunks SET data = ? WHERE transcript_id = ? AND sequence = ?",
+            "UPDATE transcript_chunks SET data = ?, hash = keyed_hash(hash) WHERE transcript_id = ? AND sequence = ?",
             (zlib.compress(b"\n".join(rewritten), chunks.LEVEL), transcript_id, sequence),
         )
     return rewritten != lines
@@ -243,9 +259,9 @@ def _sequences(connection: sqlite3.Connection, transcript_id: int) -> list[int]:
 
 
 def _empty_chunk(connection: sqlite3.Connection, transcript_id: int, sequence: int) -> None:
-    """Its bytes go. Its length and hash stay, by which `import` knows the file: else it would bring it back."""
+    """Its bytes go. Its length stays, and its hash, with a key: by them, `import` knows the file, and leaves it out."""
     connection.execute(
-        "UPDATE transcript_chunks SET data = ?, entry_types = '{}', replacements = 0 "
+        "UPDATE transcript_chunks SET data = ?, hash = keyed_hash(hash), entry_types = '{}', replacements = 0 "
         "WHERE transcript_id = ? AND sequence = ?",
         (store.PRUNED, transcript_id, sequence),
     )

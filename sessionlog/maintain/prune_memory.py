@@ -81,11 +81,11 @@ def keep_out(copy: sqlite3.Connection, limits: pruned.Limits) -> None:
     present = {session_id for (session_id,) in copy.execute("SELECT session_id FROM sessions").fetchall()}
     for session_id in present & limits.keys():
         _keep_out_session(copy, session_id, limits[session_id])
-    for transcript_id, kind, session_id, mtime in copy.execute(
-        "SELECT id, kind, session_id, file_mtime_ns FROM transcripts"
+    for transcript_id, kind, session_id, mtime, client in copy.execute(
+        "SELECT id, kind, session_id, file_mtime_ns, client FROM transcripts"
     ).fetchall():
         if session_id in limits or kind == transcript_files.HISTORY:
-            _keep_out_lines(copy, transcript_id, kind, session_id or "", mtime, limits)
+            _keep_out_lines(copy, transcript_id, kind, session_id or "", mtime, client, limits)
 
 
 def _keep_out_session(copy: sqlite3.Connection, session_id: str, limit: pruned.Limit) -> None:
@@ -116,7 +116,13 @@ def _keep_out_session(copy: sqlite3.Connection, session_id: str, limit: pruned.L
 
 
 def _keep_out_lines(
-    copy: sqlite3.Connection, transcript_id: int, kind: str, session_id: str, mtime: int, limits: pruned.Limits
+    copy: sqlite3.Connection,
+    transcript_id: int,
+    kind: str,
+    session_id: str,
+    mtime: int,
+    client: str,
+    limits: pruned.Limits,
 ) -> None:
     for sequence, packed in copy.execute(
         "SELECT sequence, data FROM transcript_chunks WHERE transcript_id = ?", (transcript_id,)
@@ -126,7 +132,7 @@ def _keep_out_lines(
         except chunks.Unreadable:
             continue  # it is merged as it is
         if kind in transcript_files.LINE_KINDS:
-            kept = pruned.kept_lines(data.split(b"\n"), kind, session_id, limits)
+            kept = pruned.kept_lines(data.split(b"\n"), kind, session_id, limits, client)
             kept_data = b"\n".join(kept) if any(kept) else b""
         else:
             limit = limits[session_id]
@@ -134,7 +140,8 @@ def _keep_out_lines(
             kept_data = b"" if utc_text(mtime // 1_000_000) <= until else data
         if kept_data != data:
             copy.execute(
-                "UPDATE transcript_chunks SET data = ? WHERE transcript_id = ? AND sequence = ?",
+                "UPDATE transcript_chunks SET data = ?, hash = keyed_hash(hash) "
+                "WHERE transcript_id = ? AND sequence = ?",
                 (zlib.compress(kept_data, chunks.LEVEL) if kept_data else store.PRUNED, transcript_id, sequence),
             )
 

@@ -27,7 +27,7 @@ from sessionlog.redact.detector import Detector
 from sessionlog.redact.rules import Rules
 from sessionlog.system import atomic
 from sessionlog.system.files import open_own, read_own
-from sessionlog.transcripts import chunks
+from sessionlog.transcripts import chunks, stored_lines
 
 # A shorter one would be found in the midst of ids, times and words.
 SHORTEST_VALUE = 4
@@ -106,6 +106,7 @@ def _clean_notes(place: Place, rules: GivenRules, found: Replacements, write: bo
 def clean_copy(place: Place, rules: GivenRules) -> None:
     """Replace it in a copy that nobody else has open, and that is soon gone: no space is given back."""
     with closing(_open(place)) as connection:
+        chunks.register(connection, rules.home)  # the copy is in a folder that has no key
         notebook = chain.Notebook(connection, "redact")
         connection.execute("BEGIN IMMEDIATE")
         for _ in _sweep(connection, rules, Replacements(), notebook):
@@ -278,6 +279,11 @@ def _envelope(row: dict[str, Any]) -> Any:
 def _sweep_chunks(
     connection: sqlite3.Connection, rules: GivenRules, found: Replacements, write: bool
 ) -> Iterator[None]:
+    if write:  # where an import took something out before hashes had a key
+        connection.execute(
+            "UPDATE transcript_chunks SET hash = keyed_hash(hash) WHERE replacements > 0 AND length(hash) = ?",
+            (chunks.HASH,),
+        )
     keys = connection.execute("SELECT transcript_id, sequence FROM transcript_chunks").fetchall()
     for key in keys:
         row = connection.execute(
@@ -306,27 +312,33 @@ def _sweep_chunks(
                 reader = transcripts.reader(client, session_id or "", agent_id)
                 only = frozenset[str]() if kind == transcript_files.HISTORY else None
                 span = chunks.Span(file, kind, session_id or "", agent_id, 0, len(cleaned), only)
-                chunks.resume(reader, _chunk_before(connection, *key), rules)
+                marks: tuple[bytes, ...] = getattr(reader, "CONTEXT", ())
+                chunks.resume(reader, _lines_before(connection, key, marks), rules)
                 chunks.understand(lines, span, reader)
                 _update_messages(connection, key[0], first_line, reader)
         yield
 
 
-def _chunk_before(connection: sqlite3.Connection, transcript_id: int, sequence: int) -> list[bytes]:
-    """The lines before a chunk, as far as the one before it has them."""
-    row = connection.execute(
-        "SELECT data FROM transcript_chunks WHERE transcript_id = ? AND sequence = ?", (transcript_id, sequence - 1)
-    ).fetchone()
-    try:
-        return chunks.unpack(row[0]).split(b"\n") if row else []
-    except chunks.Unreadable:
-        return []
+def _lines_before(connection: sqlite3.Connection, key: tuple[int, int], marks: tuple[bytes, ...]) -> list[bytes]:
+    """What the reader of a chunk needs to know of those before it."""
+    transcript_id, sequence = key
+
+    def lines(number: int) -> list[bytes]:
+        row = connection.execute(
+            "SELECT data FROM transcript_chunks WHERE transcript_id = ? AND sequence = ?", (transcript_id, number)
+        ).fetchone()
+        try:
+            return chunks.unpack(row[0]).split(b"\n") if row else []
+        except chunks.Unreadable:
+            return []
+
+    return stored_lines.lines_before(lines, sequence, marks)
 
 
 def _store_chunk(connection: sqlite3.Connection, key: tuple[int, int], data: bytes, replacements: int) -> None:
-    """Its length and hash stay: they are those of the file, by which `import` knows it."""
+    """Its length stays, and its hash, with a key from now on: by them, `import` knows the file."""
     connection.execute(
-        "UPDATE transcript_chunks SET data = ?, replacements = replacements + ? "
+        "UPDATE transcript_chunks SET data = ?, hash = keyed_hash(hash), replacements = replacements + ? "
         "WHERE transcript_id = ? AND sequence = ?",
         (zlib.compress(data, chunks.LEVEL), replacements, *key),
     )

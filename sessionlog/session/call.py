@@ -11,6 +11,10 @@ from sessionlog.fastlib import parse_json
 from sessionlog.session.outline import EDITING
 from sessionlog.text import plain
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sessionlog.transcripts.stored_lines import Lines
+
 # difflib takes time that grows with the square of the lines: above this, all old lines go and all new ones come.
 COMPARED_LINES = 2000
 
@@ -76,6 +80,14 @@ def paths_of_input(inputs: Any) -> list[str]:
     edits = inputs.get("edits") if isinstance(inputs, dict) else None
     named = [path_of_input(edit) for edit in edits] if isinstance(edits, list) else []
     return list(dict.fromkeys(filter(None, [path_of_input(inputs), *named])))
+
+
+def paths_of_part(lines: Lines, part_id: int, tool_name: str | None, text: str | None) -> list[str]:
+    """The same of a call in a transcript. Its row has the beginning of the input: as a rule, a file that is alone."""
+    if tool_name != "apply_patch" and (path := path_in(text)):
+        return [path]
+    block, _ = lines.block(part_id)
+    return paths_of_input((block or {}).get("input"))
 
 
 def on_file(call: Call, path: str) -> Call:

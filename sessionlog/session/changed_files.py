@@ -12,16 +12,21 @@ from sessionlog.session import call as calls
 from sessionlog.session.call import COMPARED_LINES, Call
 from sessionlog.session.load import load
 from sessionlog.session.outline import Item, Outline
+from sessionlog.transcripts.stored_lines import Lines
 
 # Edits of one file that are put together; of more, the first ones.
 MOST_EDITS = 500
 
 # The unary plus keeps SQLite on the index of the session.
 _PATHS = """
-    SELECT tool_use_id, iif(tool_name = 'apply_patch', tool_input, coalesce(file_path, tool_input)) AS named FROM events
+    SELECT
+        tool_use_id, iif(tool_name = 'apply_patch', tool_input, coalesce(file_path, tool_input)) AS named,
+        NULL AS part_id, tool_name
+    FROM events
     WHERE session_id = :session_id AND +event IN ('PreToolUse', 'PostToolUse') AND +action IN ('edit', 'write')
     UNION ALL
-    SELECT tool_use_id, coalesce(file_path, text) FROM transcript_parts
+    SELECT tool_use_id, iif(tool_name = 'apply_patch', text, coalesce(file_path, text)), id, tool_name
+    FROM transcript_parts
     WHERE session_id = :session_id AND +kind = 'tool_use' AND +action IN ('edit', 'write')
 """
 
@@ -44,10 +49,14 @@ class Piece(NamedTuple):
 def read(connection: sqlite3.Connection, session_id: str, outline: Outline) -> list[ChangedFile]:
     """The files that a session changed, in the order of their first change."""
     paths: dict[str, list[str]] = {}
+    lines = Lines(connection)
     for row in connection.execute(_PATHS, {"session_id": session_id}):
         tool_use_id, named = row["tool_use_id"], row["named"]
         if tool_use_id and named and not paths.get(tool_use_id):
-            paths[tool_use_id] = _paths(named) if named.startswith("{") else [named]
+            if row["part_id"] and named.startswith("{"):
+                paths[tool_use_id] = calls.paths_of_part(lines, row["part_id"], row["tool_name"], named)
+            else:
+                paths[tool_use_id] = _paths(named) if named.startswith("{") else [named]
     found: dict[str, list[Item]] = {}
     for item in outline.items:
         for path in paths.get(item.tool_use_id or "", ()) if item.is_edit else ():

@@ -9,7 +9,9 @@ import zlib
 from sessionlog.agents import transcripts
 from sessionlog.agents.claude_code import transcript_files
 from sessionlog.agents.claude_code.transcript_lines import Reader
+from sessionlog.agents.registry import CLAUDE_CODE
 from sessionlog.fastlib import blake2b, encode_json, parse_json
+from sessionlog.redact import machine_key
 from sessionlog.redact.rules import Rules
 from sessionlog.system.files import open_regular
 from sessionlog.transcripts import pruned
@@ -21,6 +23,7 @@ load_orjson()
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Iterable, Iterator
     from typing import Any, BinaryIO, NamedTuple
 
@@ -48,6 +51,9 @@ OUTPUT, AGAIN, END_OF_OUTPUT = b'"content":"', b'"toolUseResult":{"stdout":"', b
 AROUND = 1024
 
 MARKER = b"[redacted:"
+
+# Bytes of a hash of what a file holds; and of one with the key of this machine.
+HASH, KEYED_HASH = 16, 20
 
 
 class Span(NamedTuple):
@@ -125,18 +131,38 @@ def spans(
 
 def hash_of(data: bytes) -> bytes:
     """Tells whether a file still holds what was archived."""
-    return blake2b(data, digest_size=16).digest()
+    return blake2b(data, digest_size=HASH).digest()
 
 
-def holds(path: str, offset: int, length: int, wanted: bytes) -> bool:
-    """Whether these bytes of a file have this hash."""
-    found = blake2b(digest_size=16)
+def keyed(found: bytes, key: bytes) -> bytes:
+    """The hash as it is kept where something was taken out of the text: with the key of this machine.
+
+    By a hash without a key, everybody who has the rest of the text could try guesses at what was taken out.
+    """
+    return blake2b(found, key=key, digest_size=KEYED_HASH).digest() if key and len(found) == HASH else found
+
+
+def register(connection: "sqlite3.Connection", home: str) -> None:
+    """Let `keyed_hash(hash)` be asked for on this connection. The key is read, or made, on first need."""
+    keys: list[bytes] = []
+
+    def keyed_hash(found: bytes) -> bytes:
+        if not keys:
+            keys.append(machine_key.read(home))
+        return keyed(found, keys[0])
+
+    connection.create_function("keyed_hash", 1, keyed_hash)
+
+
+def hash_in_file(path: str, offset: int, length: int) -> bytes:
+    """The hash of these bytes of a file."""
+    found = blake2b(digest_size=HASH)
     with open(open_regular(path), "rb") as file:
         file.seek(offset)
         while length > 0 and (block := file.read(min(length, 1 << 20))):
             found.update(block)
             length -= len(block)
-    return found.digest() == wanted
+    return found.digest()
 
 
 def rules_for(home: str, raw: bool) -> "Rules | None":
@@ -177,17 +203,24 @@ def digest(span: Span, rules: "Rules | None") -> Digest:
         if span.only is not None:
             lines = _only_of_projects(lines, span.only)
             stored = b"\n".join(lines)
+        understood = lines
         if span.unrecorded:
-            lines = pruned.recorded_lines(lines, span.unrecorded)
+            understood = pruned.recorded_lines(lines, span.unrecorded._replace(tool_output=True), span.client)
+            lines = pruned.recorded_lines(lines, span.unrecorded, span.client)
             stored = b"\n".join(lines)
         if span.limits:
-            kept = pruned.kept_lines(lines, span.kind, span.session_id, span.limits)
+            and_output = pruned.with_output(span.limits)
+            understood = pruned.kept_lines(understood, span.kind, span.session_id, and_output, span.client)
+            kept = pruned.kept_lines(lines, span.kind, span.session_id, span.limits, span.client)
             if kept != lines:
                 left_out = sum(bool(line) for line in lines) - sum(bool(line) for line in kept)
                 lines, stored = kept, b"\n".join(kept) if any(kept) else b""
         if span.offset:
             resume(reader, _lines_before(span.path, span.offset, getattr(reader, "CONTEXT", ())), rules)
-        skips = understand(lines, span, reader)
+        # Other agents say only in the output whether a call failed.
+        skips = understand(lines if span.client == CLAUDE_CODE else understood, span, reader)
+        if span.unrecorded and not span.unrecorded.tool_output:
+            pruned.silence(reader)
         if span.limits:
             pruned.keep_out(reader, span.limits)
         ends, agent = len(lines) - 1, None
@@ -195,6 +228,8 @@ def digest(span: Span, rules: "Rules | None") -> Digest:
         stored = cleaned(data, span.kind, rules)
         skips, agent = [], _read_whole(stored, span, reader)
         ends = data.count(b"\n")
+    if rules and stored is not data and stored != data:
+        fingerprint = keyed(fingerprint, machine_key.of(rules))
     return Digest(
         len(data),
         fingerprint,

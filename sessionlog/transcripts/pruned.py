@@ -10,7 +10,9 @@ import sqlite3
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from sessionlog.agents import transcripts
 from sessionlog.agents.claude_code import transcript_files, transcript_lines
+from sessionlog.agents.registry import CLAUDE_CODE
 from sessionlog.fastlib import encode_json, parse_json, utc_text
 
 # What stands where a tool's output was: a payload is still rebuilt, and Claude Code still resumes the session.
@@ -36,17 +38,26 @@ def read(connection: sqlite3.Connection) -> dict[str, Limit]:
     return {session_id: Limit(*moments) for session_id, *moments in rows}
 
 
-def remember(connection: sqlite3.Connection, session_id: str, only_output: bool) -> None:
-    """From now on, what there is of a session stays out, or the output of its tools."""
+def remember(connection: sqlite3.Connection, session_id: str, only_output: bool, last_line: str = "") -> None:
+    """From now on, what there is of a session stays out, or the output of its tools.
+
+    `last_line` is the time of the last line in its files. It may have no row, and come after all that have one.
+    """
     column = "output_until" if only_output else "until"
     connection.execute(
         f"INSERT INTO pruned_sessions (session_id, {column}, pruned_at) "
         "SELECT session_id, max(last_at, ifnull((SELECT max(at) FROM transcript_parts AS part "
-        "WHERE part.session_id = sessions.session_id), '')), strftime('%Y-%m-%dT%H:%M:%fZ') "
+        "WHERE part.session_id = sessions.session_id), ''), ?), strftime('%Y-%m-%dT%H:%M:%fZ') "
         "FROM sessions WHERE session_id = ? ON CONFLICT (session_id) DO UPDATE SET "
         f"{column} = max(ifnull({column}, ''), excluded.{column}), pruned_at = excluded.pruned_at",
-        (session_id,),
+        (last_line, session_id),
     )
+
+
+def last_time(lines: list[bytes]) -> str:
+    """The latest time of these lines of a file; empty if none has one."""
+    times = (transcript_lines.time_of(parsed(line).get("timestamp")) for line in lines)
+    return max(filter(None, times), default="")
 
 
 def is_out(limit: Limit | None, at: str | None) -> bool:
@@ -59,7 +70,7 @@ def is_silenced(limit: Limit | None, at: str | None) -> bool:
     return limit is not None and limit.output_until != "" and (at is None or at <= limit.output_until)
 
 
-def kept_lines(lines: list[bytes], kind: str, session_id: str, limits: Limits) -> list[bytes]:
+def kept_lines(lines: list[bytes], kind: str, session_id: str, limits: Limits, client: str) -> list[bytes]:
     """The lines of a file without what was pruned; a line that stays out is left empty, to keep the count."""
     if kind == transcript_files.HISTORY:
         return [b"" if _is_out_of_history(line, limits) else line for line in lines]
@@ -69,8 +80,13 @@ def kept_lines(lines: list[bytes], kind: str, session_id: str, limits: Limits) -
     kept, at = [], None
     for line in lines:  # one without a time belongs to the one before it
         at = transcript_lines.time_of(parsed(line).get("timestamp")) or at
-        kept.append(b"" if is_out(limit, at) else without_output(line) if is_silenced(limit, at) else line)
+        kept.append(b"" if is_out(limit, at) else without_output(line, client) if is_silenced(limit, at) else line)
     return kept
+
+
+def with_output(limits: Limits) -> Limits:
+    """The limits of what is left out, without those of what tools gave back."""
+    return {session_id: limit._replace(output_until="") for session_id, limit in limits.items()}
 
 
 class Unrecorded(NamedTuple):
@@ -80,14 +96,14 @@ class Unrecorded(NamedTuple):
     tool_output: bool  # whether it is recorded
 
 
-def recorded_lines(lines: list[bytes], chosen: Unrecorded) -> list[bytes]:
+def recorded_lines(lines: list[bytes], chosen: Unrecorded, client: str) -> list[bytes]:
     """The lines of a file without what is not recorded; such a line is left empty, to keep the count."""
     kept, at = [], ""
     for line in lines:  # one without a time belongs to the one before it
         if chosen.pauses:
             at = transcript_lines.time_of(parsed(line).get("timestamp")) or at
         is_paused = any(begin <= at < end for begin, end in chosen.pauses)
-        kept.append(b"" if is_paused else line if chosen.tool_output else without_output(line))
+        kept.append(b"" if is_paused else line if chosen.tool_output else without_output(line, client))
     return kept
 
 
@@ -98,8 +114,10 @@ def _is_out_of_history(line: bytes, limits: Limits) -> bool:
     return is_out(limits.get(str(entry.get("sessionId"))), at)
 
 
-def without_output(line: bytes) -> bytes:
+def without_output(line: bytes, client: str) -> bytes:
     """A line of a transcript without the results of tools in it."""
+    if client != CLAUDE_CODE:
+        return _without_output_of(line, transcripts.output_names(client))
     if b"tool_result" not in line and b"toolUseResult" not in line:
         return line
     entry = parsed(line)
@@ -114,6 +132,39 @@ def without_output(line: bytes) -> bytes:
     if "toolUseResult" in entry:
         entry["toolUseResult"] = MARKER
     return str(encode_json(entry)).encode("utf-8", "replace")
+
+
+# What a call was given: it stays, whatever the names in it.
+_INPUTS = frozenset(("args", "arguments", "function_args", "toolArgs"))
+
+
+def _without_output_of(line: bytes, names: frozenset[str]) -> bytes:
+    """The same for other agents: every text under one of these names goes, and the form stays."""
+    if not any(f'"{name}"'.encode() in line for name in names):
+        return line
+    entry = parsed(line)
+    stack: list[tuple[Any, bool]] = [(entry, False)]
+    changed = False
+    while stack:
+        value, is_output = stack.pop()
+        for key in list(value) if isinstance(value, dict) else range(len(value)):
+            inside = is_output or key in names
+            if key in _INPUTS:
+                continue
+            if isinstance(value[key], (dict, list)):
+                stack.append((value[key], inside))
+            elif inside and isinstance(value[key], str) and value[key] not in ("", MARKER):
+                value[key] = MARKER
+                changed = True
+    return str(encode_json(entry)).encode("utf-8", "replace") if changed else line
+
+
+def silence(reader: transcript_lines.Reader) -> None:
+    """Take what tools gave back out of what was read."""
+    reader.rows = [
+        (*row[:_TEXT], MARKER, *row[_TEXT + 1 :]) if row[_KIND] == "tool_result" and row[_TEXT] else row
+        for row in reader.rows
+    ]
 
 
 def parsed(line: bytes) -> dict[str, Any]:

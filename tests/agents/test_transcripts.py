@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -11,14 +12,21 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from click.testing import CliRunner
 
 from sessionlog.agents import registry, transcripts
 from sessionlog.archive import place as projects
 from sessionlog.archive import read
-from sessionlog.session import load, merge
+from sessionlog.ask import file_history
+from sessionlog.ask.provenance import open as provenance
+from sessionlog.cli.main import cli as main
+from sessionlog.maintain import redact
+from sessionlog.session import changed_files, load, merge
 from sessionlog.transcripts import importer, restore
+from sessionlog.transcripts.stored_lines import Lines
 from tests.agents.test_hooks import captured, send
 from tests.conftest import FIXTURES, rows
+from tests.helpers import transcript_files as made
 
 HOMES = FIXTURES / "agents" / "homes"
 AGENTS = sorted(path.name for path in HOMES.iterdir())
@@ -174,7 +182,7 @@ COPILOT_LINES = [
         "type": "tool.execution_complete",
         "data": {"toolCallId": "t1", "success": True, "result": {"content": "built\n<exited with exit code 0>"}},
     },
-    {"type": "assistant.message", "data": {"content": "Done", "apiCallId": "a2"}},
+    {"type": "assistant.message", "data": {"content": "Done: the blue heron is in it", "apiCallId": "a2"}},
 ]
 CODEX_LINES = [
     {"type": "session_meta", "payload": {"id": "s", "session_id": "s", "cwd": "/home/dev/shop"}},
@@ -192,6 +200,10 @@ CODEX_LINES = [
     {
         "type": "response_item",
         "payload": {"type": "custom_tool_call_output", "call_id": "c1", "output": "Exit code: 0\nOutput:\nDone"},
+    },
+    {
+        "type": "response_item",
+        "payload": {"type": "message", "role": "assistant", "content": [{"text": "The blue heron is in it"}]},
     },
     {
         "type": "token_usage_record",
@@ -238,3 +250,123 @@ def test_a_long_transcript_is_read_across_the_borders_of_chunks(
     else:
         assert [row["model"] for row in rows(place, "SELECT model FROM model_answers")] == ["gpt-5.5"]
         assert '"/home/dev/shop/b.py"' in calls["tool_use"]["text"]
+    redact.run(place, redact.GivenRules(place.home, values=["blue heron"]))
+    cleaned = rows(
+        place, "SELECT kind, tool_name, tool_use_id, outcome, file_path, text FROM transcript_parts ORDER BY id"
+    )
+    assert [row for row in cleaned if "[redacted:" not in row["text"]] == [
+        row for row in parts if "blue heron" not in row["text"]
+    ]
+    assert len(cleaned) == len(parts)
+
+
+@pytest.mark.parametrize("size", [2, 2000])  # the row of the call has all of it, or the beginning
+@pytest.mark.parametrize("filler", [0, 2000])  # what its lines depend on is in the same chunk, or in one before
+def test_a_patch_that_only_a_transcript_knows_changes_all_of_its_files(home: Path, size: int, filler: int) -> None:
+    changed = "".join(f"*** Update File: {name}\n@@\n-{'x' * size}\n+y\n" for name in ("a.py", "b.py", "c.py"))
+    meta, context, space, call, done, *_ = CODEX_LINES
+    patch = {**call, "payload": {**call["payload"], "input": f"*** Begin Patch\n{changed}*** End Patch\n"}}  # type: ignore[dict-item]
+    name = "rollout-2026-11-16T14-46-24-01a1e4d2-d344-70f1-86d2-52d41f823b0d.jsonl"
+    path = home / ".codex/sessions/2026/11/16" / name
+    path.parent.mkdir(parents=True)
+    at = {"timestamp": "2026-11-16T14:46:24.000Z"}
+    lines = [meta, context, *[space] * filler, patch, done]
+    path.write_text("".join(f"{json.dumps(at | line)}\n" for line in lines))
+    importer.run()
+    place = projects.place("/home/dev/shop")
+    expected = [f"/home/dev/shop/{letter}.py" for letter in "abc"]
+    found = CliRunner().invoke(main, ["stats", "--json", "--project", "/home/dev/shop", "--since", "2026-01-01"])
+    assert json.loads(found.output)["totals"]["files"] == 3
+    with provenance.archive(place) as (connection, indexed):
+        assert indexed and sorted(file.path for file in file_history.only_in_transcripts(connection)) == expected
+        (session_id,) = [row["session_id"] for row in connection.execute("SELECT session_id FROM sessions")]
+        outline = merge.read(connection, session_id)
+        assert [file.path for file in changed_files.read(connection, session_id, outline)] == expected
+    for letter in "abc":
+        asked = ["search", "y", "--file", f"{letter}.py", "--json", "--project", "/home/dev/shop"]
+        assert "c1" in CliRunner().invoke(main, asked).output, letter
+    shutil.copy(place.db, home / "other.db")
+    for file in Path(place.home).glob("*.db*"):
+        file.unlink()
+    CliRunner().invoke(main, ["merge", str(home / "other.db"), "--into", "/home/dev/shop", "--yes"])
+    assert rows(place, "SELECT client FROM sessions") == [{"client": "codex"}], "also after a merge"
+
+
+def sessionlog(*words: str) -> None:
+    result = CliRunner().invoke(main, list(words), catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+
+
+def outputs(place: projects.Place) -> dict[str, str]:
+    """What tools gave back, by the part of a transcript, as far as nothing else says it too."""
+    found = rows(place, "SELECT uuid, text FROM transcript_parts WHERE kind = 'tool_result'")
+    return {row["uuid"]: row["text"] for row in found if row["text"] != "[pruned]"}
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_a_call_and_its_result_are_told_apart(home: Path, agent: str) -> None:
+    """Also where one line has both; of a long one, the row has the beginning."""
+    shutil.copytree(HOMES / agent, home / f".{agent}")
+    importer.run()
+    with closing(read.connect(projects.place("/home/dev/shop"))) as connection:
+        lines = Lines(connection)
+        parts = connection.execute("SELECT id, kind FROM transcript_parts WHERE tool_use_id IS NOT NULL").fetchall()
+        assert parts and [(lines.block(row["id"])[0] or {}).get("type") for row in parts] == [
+            row["kind"] for row in parts
+        ]
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("way", ["touched", "another path"])
+def test_what_was_pruned_stays_out(home: Path, agent: str, way: str, tmp_path: Path) -> None:
+    folder = home / f".{agent}"
+    shutil.copytree(HOMES / agent, folder)
+    importer.run()
+    place = projects.place("/home/dev/shop")
+    assert outputs(place)
+    sessionlog("prune", "--keep", "0", "--all", "--yes")
+    if way == "touched":
+        for file in folder.rglob("*"):
+            os.utime(file)
+    else:
+        shutil.copytree(folder, tmp_path / "copy" / f".{agent}")
+        importer.run([str(tmp_path / "copy" / f".{agent}")])
+    importer.run()
+    for table in ("sessions", "transcript_parts", "model_answers", "session_facts", "subagent_facts"):
+        assert rows(place, f"SELECT * FROM {table}") == [], table
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("way", ["prune", "not recorded"])
+def test_no_output_of_tools_is_left_if_it_is_not_wanted(home: Path, agent: str, way: str) -> None:
+    folder = home / f".{agent}"
+    shutil.copytree(HOMES / agent, folder)
+    importer.run()
+    place = projects.place("/home/dev/shop")
+    known = outputs(place)
+    said = "SELECT uuid, kind, tool_name, tool_use_id, outcome, file_path, model FROM transcript_parts ORDER BY id"
+    before = rows(place, said)
+    if way == "prune":
+        sessionlog("prune", "--keep", "0", "--only", "tool-output", "--all", "--yes")
+        for file in folder.rglob("*"):
+            os.utime(file)
+    else:
+        for file in Path(place.home).glob("*.db*"):
+            file.unlink()
+        (Path(place.home) / "config.json").write_text('{"record": {"tool_output": false}}')
+    importer.run()
+    assert outputs(place) == {}
+    assert rows(place, said) == before, "what is known of the calls stays, also whether they failed"
+    with closing(read.connect(place)) as connection:
+        lines = Lines(connection)
+        whole = [
+            str(lines.block(row["id"])[0])
+            for row in rows(place, "SELECT id FROM transcript_parts WHERE kind = 'tool_result'")
+        ]
+    assert whole and [block for block in whole if "[pruned]" not in block] == []
+    left = made.everything(place)
+    inputs = " ".join(
+        row["text"] for row in rows(place, "SELECT text FROM transcript_parts WHERE kind <> 'tool_result'")
+    )
+    found = {text for text in known.values() if text.strip() not in inputs and json.dumps(text)[1:-1].encode() in left}
+    assert found == set()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
 import sqlite3
 import subprocess
 import sys
+import zlib
 from contextlib import closing
 from pathlib import Path
 
@@ -72,6 +74,65 @@ def test_a_redacted_value_does_not_return_with_an_import(home: Path, how: str, c
     sessionlog("restore", "s", "--all", "--to", str(tmp_path / "rescued"))
     assert VALUE.encode() not in everything_in(str(tmp_path / "rescued"))
     assert b"[redacted:" in everything_in(str(tmp_path / "rescued"))
+
+
+def chunk() -> tuple[bytes, bytes]:
+    """The hash of the only chunk there is, and its text."""
+    with closing(sqlite3.connect(shop().db)) as connection:
+        ((found, data),) = connection.execute("SELECT hash, data FROM transcript_chunks").fetchall()
+    return found, zlib.decompress(data)
+
+
+@pytest.mark.parametrize("how", ["redact", "import", "import before hashes had keys", "prune"])
+def test_no_hash_tells_a_guess_from_what_was_taken_out(home: Path, how: str) -> None:
+    """And an import knows the file all the same."""
+    secret = VALUE if how in ("redact", "prune") else "Zw9kQ4tR7xPm2LsB"
+    path = transcript(home, line(f"export DB_PASSWORD={secret}"))
+    importer.run()
+    match how:
+        case "redact":
+            assert chunk()[0] == hashlib.blake2b(path.read_bytes(), digest_size=16).digest()
+            redact("--value", secret)
+        case "import before hashes had keys":
+            plain = hashlib.blake2b(path.read_bytes(), digest_size=16).digest()
+            with closing(sqlite3.connect(shop().db)) as connection, connection:
+                connection.execute("UPDATE transcript_chunks SET hash = ?", (plain,))
+            redact("--value", "something else")
+        case "prune":
+            sessionlog("prune", "--session", "s", "--all", "--yes")
+    found, text = chunk()
+    assert secret.encode() not in text and len(found) == 20
+    for guess in (path.read_bytes(), hashlib.blake2b(path.read_bytes(), digest_size=16).digest()):
+        assert found not in (hashlib.blake2b(guess, digest_size=size).digest() for size in (16, 20))
+    os.utime(path, (1, 1))
+    assert importer.run().replaced == 0 and chunk() == (found, text)
+
+
+def test_what_a_merge_takes_out_is_known_to_the_next_import(home: Path, tmp_path: Path) -> None:
+    path = transcript(home, line(f"he saw {VALUE}"))
+    importer.run()
+    sessionlog("backup", str(tmp_path / "before.db"), "--project", "/home/dev/shop")
+    redact("--value", VALUE)
+    for file in Path(shop().home).glob("*.db*"):
+        file.unlink()
+    sessionlog("merge", str(tmp_path / "before.db"), "--into", "/home/dev/shop", "--yes")
+    assert len(chunk()[0]) == 20 and VALUE.encode() not in chunk()[1]
+    os.utime(path, (1, 1))
+    assert importer.run().replaced == 0
+
+
+def test_two_machines_have_one_file(home: Path, tmp_path: Path) -> None:
+    """Its secret has another fingerprint on each of them, and the file another hash."""
+    path = transcript(home, line("export DB_PASSWORD=Zw9kQ4tR7xPm2LsB"))
+    importer.run()
+    there = chunk()
+    sessionlog("backup", str(tmp_path / "there.db"), "--project", "/home/dev/shop")
+    shutil.rmtree(shop().home)
+    with path.open("ab") as file:
+        file.write(line("second"))
+    importer.run()
+    sessionlog("merge", str(tmp_path / "there.db"), "--into", "/home/dev/shop", "--yes")
+    assert there[1] not in chunk()[1] and b"second" in chunk()[1]
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,7 @@ class Reader(TranslatedReader):
 
     client = CLIENT
     CONTEXT = (b'"session_meta"', b'"turn_context"')
+    OUTPUT = frozenset(("output", "aggregated_output", "formatted_output", "stdout", "stderr", "result", "error"))
 
     def entries(self, line: "dict[str, Any]") -> "Iterator[dict[str, Any]]":
         """What a line says."""

@@ -36,6 +36,7 @@ class Reader(TranslatedReader):
 
     client = CLIENT
     CONTEXT = (b'"session.start"', b'"session.resume"', b'"assistant.message"', b'"tool.execution_')
+    OUTPUT = frozenset(("result", "toolResult", "partialOutput", "error"))  # also what it gives to its hooks
 
     def __init__(self, session_id: str, agent_id: str | None) -> None:
         super().__init__(session_id, agent_id)

@@ -58,6 +58,7 @@ class Reader(TranslatedReader):
     """A message is written again when its tool calls are done: calls are entries of their own here."""
 
     client = CLIENT
+    OUTPUT = frozenset(("response", "resultDisplay", "error"))
 
     def entries(self, line: "dict[str, Any]") -> "Iterator[dict[str, Any]]":
         """What a line says."""

@@ -48,6 +48,7 @@ class Reader(TranslatedReader):
 
     client = CLIENT
     CONTEXT = (b'"model"',)
+    OUTPUT = frozenset(("response", "resultDisplay", "error"))
 
     def entries(self, line: "dict[str, Any]") -> "Iterator[dict[str, Any]]":
         """What a line says."""

@@ -184,6 +184,23 @@ WHERE {{which}} AND sessions.messages > 0 AND CASE message.kind
     )
 END
 """
+# The same for a patch that only a transcript knows. Its row has the beginning of it; the rest is read in Python.
+_PATCHES_IN_TRANSCRIPTS = f"""
+SELECT
+    sessions.number, {_QUARTER.format(at="message.at")}, message.at, message.file_path,
+    call.id, call.tool_name, call.text
+FROM main.sessions AS sessions
+CROSS JOIN archive.transcript_parts AS message ON message.session_id = sessions.session_id
+CROSS JOIN archive.transcript_parts AS call ON call.tool_use_id = message.tool_use_id
+    AND +call.session_id = message.session_id AND call.kind = 'tool_use'
+WHERE sessions.client <> 'claude-code' AND sessions.messages > 0 AND {{which}}
+    AND message.kind = 'tool_result' AND message.tool_name = 'apply_patch' AND message.outcome = 'ok'
+    AND NOT EXISTS (
+        SELECT 1 FROM archive.events AS event
+        WHERE event.tool_use_id = message.tool_use_id AND +event.session_id = message.session_id
+            AND event.event IN ('PostToolUse', 'PostToolUseFailure')
+    )
+"""
 _USAGE = f"""
 INSERT INTO {{into}}usage
 SELECT
@@ -454,6 +471,27 @@ def _count_messages(connection: sqlite3.Connection, sessions: str, which: str = 
         connection.execute(statement.format(which=sessions), asked if "{which}" in statement else ())
     connection.execute(_MESSAGES.format(which=which or sessions), asked)
     connection.execute("DROP TABLE temp.said")
+    if patches := connection.execute(_PATCHES_IN_TRANSCRIPTS.format(which=which or sessions), asked).fetchall():
+        _count_patches(connection, patches)
+
+
+def _count_patches(connection: sqlite3.Connection, patches: list[Any]) -> None:
+    """Add the files that the rows of these patches do not name."""
+    from sessionlog.session import call as calls  # for few sessions, and much to import
+    from sessionlog.transcripts.stored_lines import Lines
+
+    factory, connection.row_factory = connection.row_factory, sqlite3.Row  # as `Lines` reads them
+    lines = Lines(connection)
+    connection.executemany(
+        "INSERT INTO temp.happened VALUES (?, ?, NULL, NULL, 0, 0, 0, 0, ?, ?)",
+        [
+            (number, quarter, path, at)
+            for number, quarter, at, first, *call in patches
+            for path in calls.paths_of_part(lines, *call)
+            if path != first
+        ],
+    )
+    connection.row_factory = factory
 
 
 def _spread(connection: sqlite3.Connection, into: str) -> None:

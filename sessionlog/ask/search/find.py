@@ -17,6 +17,7 @@ from sessionlog.archive.time_limit import limited
 from sessionlog.ask.search import build, index
 from sessionlog.ask.search import query as words
 from sessionlog.ask.search.partial import Partial
+from sessionlog.fastlib import parse_json
 from sessionlog.transcripts.packed import load_orjson
 from sessionlog.transcripts.stored_lines import Lines
 
@@ -285,16 +286,31 @@ def is_file(row: Row, pattern: str) -> bool:
 def outside_index(archive: sqlite3.Connection, filters: Filters) -> Callable[[Row], bool]:
     """Whether a row passes the filters that the index does not know."""
     branches: dict[str, bool] = {}
+    lines = Lines(archive)
 
     def is_wanted(row: Row) -> bool:
         if filters.file and not is_file(row, filters.file):
-            return False
+            # A patch may change several files, of which its row names the first.
+            others = _files_of_patch(row, lines) if row.get("tool_name") == "apply_patch" else ()
+            if not any(is_file({"file_path": path}, filters.file) for path in others):
+                return False
         session_id = row["session_id"]
         if filters.branch and session_id not in branches:
             branches[session_id] = _was_on_branch(archive, session_id, filters.branch)
         return not filters.branch or branches[session_id]
 
     return is_wanted
+
+
+def _files_of_patch(row: Row, lines: Lines) -> list[str]:
+    from sessionlog.session import call as calls  # for few hits, and much to import
+
+    if "kind" in row:  # of a transcript
+        return calls.paths_of_part(lines, row["id"], row["tool_name"], row["text"])
+    try:
+        return calls.paths_of_input(parse_json(row["tool_input"] or "null"))
+    except ValueError:
+        return []
 
 
 def _was_on_branch(archive: sqlite3.Connection, session_id: str, branch: str) -> bool:
