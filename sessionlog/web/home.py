@@ -10,11 +10,13 @@ from typing import Any
 
 from datasette.utils.asgi import Response
 from datasette.views.index import IndexView
+from markupsafe import Markup, escape
 
 from sessionlog.archive import describe
 from sessionlog.ask.rollup import open as rollup
 from sessionlog.ask.rollup import sessions, stats
 from sessionlog.errors import SessionlogError
+from sessionlog.text import plain
 from sessionlog.web import archives, counting, pins, svg
 from sessionlog.web import page as pages
 from sessionlog.web.archives import Archive
@@ -72,6 +74,7 @@ async def page(datasette: Any, request: Any) -> Response:
         busy=len(busy),
         projects=sorted(projects.items(), key=lambda item: item[1]["totals"]["last_at"] or "", reverse=True),
         weeks=WEEKS,
+        fields=_fields,
         spark=_spark,
         pins=sorted((pin for project in answers for pin in project["pins"]), key=lambda pin: pin.at, reverse=True),
         recent=recent[::-1][:RECENT],
@@ -121,6 +124,25 @@ def _added(rows: list[Row]) -> Row:
             if isinstance(value, int | float):
                 total[name] = (known or 0) + value
     return total
+
+
+def _fields(days: list[svg.Day | None]) -> Markup:
+    """A row of the calendar. There are hundreds of fields: in the template they took a third of the page's time."""
+    cells = []
+    for field in days:
+        inside = ""
+        if field:
+            day = f"{field.day:%a} {field.day.day} {field.day:%b %Y}"
+            inside = f'<span title="{day}: nothing"></span>'
+        if field and field.level:
+            row = field.row
+            done = f"{plain.counted(row['sessions'], 'session')}, {plain.counted(row['tools'], 'tool call')}"
+            failed = f", {row['failures']:,} failed" if row["failures"] else ""
+            href = escape(pages.address("sessions", since=field.day, until=field.day))
+            seen = f'<a class="l{field.level}" href="{href}" title="{day}: {done}{failed}">'
+            inside = f'{seen}<span class="unseen">{field.day}: {done}</span></a>'
+        cells.append(f"<td>{inside}</td>")
+    return Markup("".join(cells))  # noqa: S704 (days and numbers)
 
 
 def _spark(project: Row) -> Any:
