@@ -125,7 +125,7 @@ def test_the_web_page_listens_here_and_asks_nobody(project: Path, hook: Hook, lo
             found = re.search(r"http://127\.0\.0\.1:\d+/\S*", process.stdout.readline())
             assert found
             with_cookies = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
-            with with_cookies.open(found[0], timeout=30) as answer:
+            with with_cookies.open(found[0], timeout=120) as answer:
                 assert answer.status == 200
         finally:
             process.terminate()

@@ -8,6 +8,7 @@ import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,22 +41,24 @@ class Locked:
         self.connection.close()
 
 
+def timed(hook: Hook, payload: dict[str, Any]) -> tuple[subprocess.CompletedProcess[bytes], float]:
+    started = time.monotonic()
+    done = hook(payload)
+    return done, time.monotonic() - started
+
+
 def test_a_locked_database_delays_a_session_shortly_and_only_once(
     hook: Hook, place: projects.Place, spool_file: Path
 ) -> None:
     hook(prompt("one"))
     with Locked(place):
-        started = time.monotonic()
-        done = hook(prompt("two"))
-        first_wait = time.monotonic() - started
-        started = time.monotonic()
-        hook(prompt("three"))
-        second_wait = time.monotonic() - started
+        done, first_wait = timed(hook, prompt("two"))
+        later_waits = [timed(hook, prompt(text))[1] for text in ("three", "four", "five")]
     assert done.returncode == 0 and b"waits in" in done.stderr
-    assert first_wait < 10 and second_wait < first_wait
-    assert len(spool_file.read_text().splitlines()) == 3  # a header and two events
-    assert hook(prompt("four")).stderr == b""
-    assert prompts(place) == ["one", "two", "three", "four"]
+    assert min(later_waits) < first_wait < 60, "a busy machine holds up some of them, but not all"
+    assert len(spool_file.read_text().splitlines()) == 5  # a header and four events
+    assert hook(prompt("six")).stderr == b""
+    assert prompts(place) == ["one", "two", "three", "four", "five", "six"]
     assert spool_file.read_bytes() == b""
     at = [row["at"] for row in rows(place)]
     assert at == sorted(at), "an event keeps the time at which it happened"

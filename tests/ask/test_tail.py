@@ -36,11 +36,11 @@ class Following:
             self.lines.put(line.decode())
 
     def line(self) -> str:
-        return self.lines.get(timeout=30)
+        return self.lines.get(timeout=120)
 
     def end(self) -> tuple[int, bytes]:
         self.process.send_signal(signal.SIGINT)
-        code = self.process.wait(timeout=30)
+        code = self.process.wait(timeout=120)
         assert self.process.stdout and self.process.stderr
         error = self.process.stderr.read()
         self.process.stdout.close()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 import tracemalloc
 from contextlib import closing
@@ -30,6 +29,7 @@ from tests.cli.test_cli import failing, printed, run
 from tests.conftest import FIXTURES, PAYLOAD_FILES, Hook, rows, thorough
 from tests.helpers import forking
 from tests.helpers.archives import event, store
+from tests.helpers.chromium import CHROMIUM
 from tests.helpers.payloads import FLAT, NESTED
 from tests.helpers.recording import ATTACKS, hostile_session, record, use_archive
 from tests.record.test_hook import prompt, tool
@@ -401,17 +401,12 @@ def test_html_of_hostile_content_is_inert(place: projects.Place, detail: str) ->
     assert Tags(page).tags[3][1]["content"].startswith("default-src 'none'; style-src 'sha256-")
 
 
-def browser() -> str | None:
-    named = os.environ.get("CHROMIUM")
-    return named or next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-
-
-@pytest.mark.skipif(browser() is None and not os.environ.get("CI"), reason="there is no Chromium on this machine")
+@pytest.mark.skipif(CHROMIUM is None and not os.environ.get("CI"), reason="there is no Chromium on this machine")
 def test_a_browser_runs_nothing_of_it(place: projects.Place, tmp_path: Path) -> None:
     def dom(page: Path) -> str:
         options = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
         options += " --disable-component-update --disable-sync --virtual-time-budget=2000 --dump-dom"
-        command = [str(browser()), *options.split(), f"--user-data-dir={tmp_path}/browser", page.as_uri()]
+        command = [str(CHROMIUM), *options.split(), f"--user-data-dir={tmp_path}/browser", page.as_uri()]
         env = {**os.environ, "TMPDIR": "/tmp"}  # the name of its socket may not be long
         return subprocess.run(command, capture_output=True, check=True, timeout=120, env=env).stdout.decode()
 

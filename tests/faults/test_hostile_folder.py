@@ -371,7 +371,7 @@ def test_no_request_runs_what_is_in_the_folder_of_the_server(recorded: projects.
             address = urlsplit(log_in(found[0]))
             for path in REQUESTS:
                 for headers in ({}, {"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"}):
-                    connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=30)
+                    connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=120)
                     connection.request("GET", path, headers={**headers, **cookie(address.geturl())})
                     status = connection.getresponse().status
                     connection.close()

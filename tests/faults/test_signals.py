@@ -99,7 +99,7 @@ def test_an_interrupted_session_does_not_lose_the_event(fault: Fault, number: in
         while sys.platform == "linux" and waits_in(process.stdin):
             time.sleep(0.02)  # a busy machine: it does not read yet
         process.send_signal(number)
-        stdout, stderr = process.communicate(rest, timeout=30)
+        stdout, stderr = process.communicate(rest, timeout=120)
     assert process.returncode == 0
     fault.judge(payload, process.returncode, stdout, stderr, time.monotonic() - started)
     fault.check()

@@ -113,7 +113,7 @@ def run(
     program: str = PROGRAM,
     input: bytes = b"",  # as subprocess.run calls it
     env: dict[str, str] | None = None,
-    timeout: float = 60,
+    timeout: float = 120,
     interrupt: tuple[int, float] | None = None,
 ) -> subprocess.CompletedProcess[bytes]:
     """As subprocess.run does it for `sessionlog` with these words.

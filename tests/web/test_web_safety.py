@@ -256,7 +256,7 @@ def test_searches_of_everything_take_turns(place: Place, monkeypatch: pytest.Mon
     def collected(*_: object) -> scan.Found:
         started.append("one")
         going.release()
-        done.wait(20)
+        done.wait(120)
         return scan.Found([], None, "")
 
     monkeypatch.setattr(scan, "_collected", collected)

@@ -24,7 +24,7 @@ from tests.web.browsing import Open, Serve, Share, Site, complaints, headers
 def get(address: str, path: str) -> tuple[int, str, http.client.HTTPMessage]:
     parts = urlsplit(address)
     assert parts.hostname
-    connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=30)
+    connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=120)
     connection.request("GET", path, headers=headers(address))
     response = connection.getresponse()
     body = response.read().decode()
