@@ -200,22 +200,14 @@ def place(project: Path) -> projects.Place:
 Hook = Callable[..., "subprocess.CompletedProcess[bytes]"]
 
 
-@pytest.fixture
-def hook(project: Path) -> Hook:
-    """Runs a handler as Claude Code does: a process of its own, the payload on stdin."""
+def recorder(run: Hook) -> Hook:
+    """Runs a handler in this way, the payload on stdin, and looks at what no hook may do."""
 
-    def run(
+    def record(
         payload: Any, *arguments: str, handler: str = "any_event.py", **env: str
     ) -> subprocess.CompletedProcess[bytes]:
         data = payload if isinstance(payload, bytes) else json.dumps(payload, ensure_ascii=False).encode() + b"\n"
-        done = subprocess.run(
-            [*PYTHON, str(HANDLERS / handler), *arguments],
-            input=data,
-            capture_output=True,
-            env={**os.environ, **env},
-            timeout=60,
-            check=False,
-        )
+        done = run(HANDLERS / handler, *arguments, input=data, env={**os.environ, **env})
         assert done.stdout == b"", "a recording hook prints nothing"
         assert done.returncode in (0, 1), done.stderr
         assert done.stderr.count(b"\n") == (1 if done.stderr else 0), done.stderr
@@ -223,7 +215,15 @@ def hook(project: Path) -> Hook:
             assert done.stderr.startswith(b"sessionlog: "), done.stderr
         return done
 
-    return run
+    return record
+
+
+@pytest.fixture
+def hook(project: Path) -> Hook:
+    """Records an event. A process of its own, but a fork: the tests of the hook itself start it as Claude Code does."""
+    from tests.helpers import forking  # which remembers where temporary files are: not before that is decided
+
+    return recorder(forking.hook)
 
 
 def rows(

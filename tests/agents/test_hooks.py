@@ -25,7 +25,8 @@ from sessionlog.ask import file_history
 from sessionlog.ask.rollup import stats
 from sessionlog.session import call as calls
 from sessionlog.session import changed_files, merge
-from tests.conftest import FIXTURES, HANDLERS, PYTHON, rejected, rows
+from tests.conftest import FIXTURES, HANDLERS, rejected, rows
+from tests.helpers import forking
 
 AGENTS = ("codex", "copilot", "gemini", "opencode", "qwen")
 
@@ -50,13 +51,8 @@ def send(
     agent: str, found: Captured, script: str = "agent_event.py", **environment: str
 ) -> subprocess.CompletedProcess[bytes]:
     named = [agent] if script == "agent_event.py" else []
-    return subprocess.run(
-        [*PYTHON, str(HANDLERS / script), *named, found.event],
-        input=json.dumps(found.payload).encode(),
-        capture_output=True,
-        check=False,
-        env={**os.environ, **environment},
-    )
+    data = json.dumps(found.payload).encode()
+    return forking.hook(HANDLERS / script, *named, found.event, input=data, env={**os.environ, **environment})
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ from sessionlog.maintain import verify
 from sessionlog.text import inert_markdown
 from sessionlog.transcripts import importer
 from tests.cli.test_cli import failing, printed, run
-from tests.conftest import FIXTURES, PAYLOAD_FILES, Hook, rows, thorough
+from tests.conftest import FIXTURES, PAYLOAD_FILES, Hook, empty_home, rows, thorough
 from tests.helpers import forking
 from tests.helpers.archives import event, store
 from tests.helpers.chromium import CHROMIUM
@@ -316,7 +316,9 @@ def test_detail(place: projects.Place, form: str) -> None:
 def small_and_large(tmp_path_factory: pytest.TempPathFactory) -> dict[int, projects.Place]:
     """Archives of so many events, for all tests that only read them."""
     folder = tmp_path_factory.mktemp("corpus")
-    return {count: corpus.fill(folder / str(count), count, events_per_session=2000) for count in (300, 2000)}
+    with pytest.MonkeyPatch.context() as patch:
+        empty_home(patch, folder)  # that of a test is not there yet
+        return {count: corpus.fill(folder / str(count), count, events_per_session=2000) for count in (300, 2000)}
 
 
 @pytest.mark.parametrize("form", FORMATS)

@@ -93,10 +93,14 @@ def event_of(size: int, file: Path, end: str = "") -> Path:
 def test_an_event_that_is_too_long_is_kept_as_it_is(tmp_path: Path, place: projects.Place) -> None:
     secret = "ghp_" + "a1B2c3" * 6
     given = event_of(34 << 20, tmp_path / "given", f" {secret} at its end")
-    done = bounded(*PYTHON, HANDLERS / "user_prompt_submit.py", stdin=given)
-    assert done.code == 1 and done.stdout == b""
-    assert b"too long" in done.stderr
-    (kept,) = spool.rejected_files(place.home)
+    for _ in range(5):  # on a busy machine it may give up before the end
+        done = bounded(*PYTHON, HANDLERS / "user_prompt_submit.py", stdin=given)
+        assert done.code == 1 and done.stdout == b""
+        assert b"too long" in done.stderr
+        (kept,) = spool.rejected_files(place.home)
+        if os.path.getsize(kept) > 33 << 20:
+            break
+        os.remove(kept)
     assert kept.encode() in done.stderr
     with open(kept, "rb") as after, open(given, "rb") as before:
         assert all(after.read(1 << 20) == before.read(1 << 20) for _ in range(30))
@@ -324,15 +328,17 @@ def test_code_is_coloured_in_time_or_not_at_all(language: str) -> None:
 HOSTILE = ["", "(", '"', "'", "0", "=", "/*", "\\"]
 
 
-@pytest.mark.parametrize(("number", "language"), list(enumerate(sorted(highlight.LANGUAGES))))
-def test_the_languages_that_are_coloured_are_quick(number: int, language: str) -> None:
-    lexer = highlight.for_language(language)
-    assert lexer is not None
-    for unit in HOSTILE if thorough() else HOSTILE[number % 8 :: 8]:  # each with an eighth of the languages
+def test_the_languages_that_are_coloured_are_quick() -> None:
+    """Each of the texts with some of the languages: in a thorough run, with all."""
+    every = 1 if thorough() else 3 * len(HOSTILE)
+    for number, unit in enumerate(HOSTILE):
         text = (((unit * 2000)[:1900] + "\n") * 19_500)[:19_500]
-        started = time.thread_time()
-        highlight.lines(text, lexer)
-        assert is_in_time(time.thread_time() - started, 1.5), unit
+        for language in sorted(highlight.LANGUAGES)[0 if thorough() else 3 * number :: every]:
+            lexer = highlight.for_language(language)
+            assert lexer is not None
+            started = time.thread_time()
+            highlight.lines(text, lexer)
+            assert is_in_time(time.thread_time() - started, 1.5), (language, unit)
 
 
 # --- The configuration ----------------------------------------------------------------------------------------------------

@@ -1,7 +1,8 @@
 """`sessionlog` as often as it is wanted, imported once: starting it takes ten times as long as most of its commands.
 
 A process of its own reads requests and forks one command for each. What is new in a command is its words, environment,
-folder, and where it reads and prints, as for any process. Use a real start where that is what is tested.
+folder, and where it reads and prints, as for any process. Use a real start where that is what is tested. Hooks have a
+process of their own to be forked from, in which nothing of ours is imported.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import tempfile
 import threading
 import time
 import traceback
+import types
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
@@ -63,7 +65,8 @@ class _Server:
     def __init__(self, path: str) -> None:
         self.ours, theirs = socket.socketpair()
         os.set_inheritable(theirs.fileno(), True)
-        words = [sys.executable, __file__, str(theirs.fileno())]
+        options = ["-I", "-S"] if path == HOOKS else []
+        words = [sys.executable, *options, __file__, str(theirs.fileno()), path]
         environment = {**os.environ, "PYTHONPATH": path}
         # Not by subprocess: it outlives the test that needs it first, and is over when this process is.
         self.pid = os.posix_spawn(sys.executable, words, environment)
@@ -89,13 +92,14 @@ class _Server:
 
 
 _servers: dict[str, _Server] = {}  # by $PYTHONPATH
+HOOKS = ""  # in its place: hooks are started without it
 
 
 def start(
     words: list[str], *files: int, environment: dict[str, str], terminal: bool = False, program: str = PROGRAM
 ) -> Forked:
     """Start a command with these three files as its own; in a terminal if they are one."""
-    path = environment.get("PYTHONPATH") or str(ROOT)
+    path = HOOKS if program.endswith(".py") else environment.get("PYTHONPATH") or str(ROOT)
     if path not in _servers:
         _servers[path] = _Server(path)
     request = {
@@ -154,6 +158,29 @@ def run(
     return subprocess.CompletedProcess(["sessionlog", *words], code, *printed)
 
 
+def hook(script: Path, *words: str, input: bytes, env: dict[str, str]) -> subprocess.CompletedProcess[bytes]:
+    """As subprocess.run does it for a script that agents run. Use a real start where the hook itself is tested."""
+    ours = any(name.startswith(AT_THE_START) for name in env if name not in os.environ)
+    if ours or len(input) > 1 << 15:  # else a pipe may not hold it
+        command = [sys.executable, "-I", "-S", str(script), *words]
+        return subprocess.run(command, input=input, capture_output=True, env=env, timeout=120, check=False)
+    given, giving = os.pipe()
+    with (
+        os.fdopen(given, "rb") as stdin,
+        tempfile.TemporaryFile(dir=TEMPORARY) as stdout,
+        tempfile.TemporaryFile(dir=TEMPORARY) as stderr,
+    ):
+        os.write(giving, input)
+        os.close(giving)
+        files = [file.fileno() for file in (stdin, stdout, stderr)]
+        code = start([*words], *files, environment=env, program=str(script)).wait(120)
+        printed = []
+        for file in (stdout, stderr):
+            file.seek(0)
+            printed.append(file.read())
+    return subprocess.CompletedProcess([str(script), *words], code, *printed)
+
+
 # --- in the process that forks ------------------------------------------------------------------------------------------
 
 
@@ -166,6 +193,15 @@ def _import_all() -> None:
         if found.name.split(".")[1] in rooms:
             with suppress(ImportError):  # of an extra that is not installed
                 importlib.import_module(found.name)
+
+
+def _run_script(path: str) -> None:
+    """As Python does it: the source is compiled each time."""
+    sys.modules["__main__"] = main = types.ModuleType("__main__")
+    main.__file__ = path
+    with open(path, "rb") as file:
+        code = compile(file.read(), path, "exec")
+    exec(code, main.__dict__)
 
 
 def _command(
@@ -193,7 +229,11 @@ def _command(
     sys.argv = ["sessionlog", *words]
     code: Any = 0
     try:
-        importlib.import_module(program).main()
+        if program.endswith(".py"):
+            sys.argv[0] = program
+            _run_script(program)
+        else:
+            importlib.import_module(program).main()
     except SystemExit as error:
         code = error.code or 0
         if not isinstance(code, int):
@@ -210,8 +250,9 @@ def _command(
     os._exit(code & 255)
 
 
-def _serve(server: socket.socket) -> None:
-    _import_all()
+def _serve(server: socket.socket, path: str) -> None:
+    if path != HOOKS:
+        _import_all()
     while True:
         size, files, _, _ = socket.recv_fds(server, 4, 4)
         with suppress(ChildProcessError):
@@ -238,4 +279,4 @@ def _serve(server: socket.socket) -> None:
 
 
 if __name__ == "__main__":
-    _serve(socket.socket(fileno=int(sys.argv[1])))
+    _serve(socket.socket(fileno=int(sys.argv[1])), sys.argv[2])

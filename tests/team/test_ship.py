@@ -76,10 +76,10 @@ def test_what_is_new_is_sent_once(team: Team) -> None:
 
 def test_killed_in_every_batch_and_two_at_a_time(team: Team, tmp_path: Path) -> None:
     place = teams.project("shop")
-    archives.store(place, *many(10, 24))
+    archives.store(place, *many(10, 12))
     choices.choose(place, Choice("ann"))
     script = (
-        "import sys; from sessionlog.team import ship; ship.ship.__defaults__ = (*ship.ship.__defaults__[:-1], 40); "
+        "import sys; from sessionlog.team import ship; ship.ship.__defaults__ = (*ship.ship.__defaults__[:-1], 30); "
         "from sessionlog.cli.main import main; sys.argv = ['sessionlog', 'ship', '--quiet']; main()"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -99,12 +99,12 @@ def test_killed_in_every_batch_and_two_at_a_time(team: Team, tmp_path: Path) -> 
                 process.send_signal(signal.SIGKILL)
                 kills += 1
             process.wait()
-        if team.ask("SELECT max(last_event) FROM shipments") == [(240,)]:
+        if team.ask("SELECT max(last_event) FROM shipments") == [(120,)]:
             break
     assert kills >= 3, "it was over before anything was killed"
     teams.shipped(place, host=os.uname().nodename)
     assert_equal(team, place)
-    assert team.ask("SELECT count(*), count(DISTINCT id) FROM documents WHERE NOT is_message") == [(240, 240)]
+    assert team.ask("SELECT count(*), count(DISTINCT id) FROM documents WHERE NOT is_message") == [(120, 120)]
 
 
 def test_a_lost_connection_loses_nothing(team: Team) -> None:

@@ -170,6 +170,7 @@ class Tabs:
                 reduced_motion="reduce",  # a badge that breathes is drawn 60 times a second
                 permissions=["clipboard-read", "clipboard-write"],
             )
+            self.contexts[phone].new_page()  # stays: the process that shows pages ends with the last of them
         return self.contexts[phone]
 
 
@@ -206,7 +207,7 @@ def visit(tabs: Tabs) -> Iterator[Open]:
 
     yield open_page
     for context in tabs.contexts.values():
-        for page in context.pages:
+        for page in context.pages[1:]:
             with suppress(Error):  # an empty page has nothing to keep
                 page.evaluate("localStorage.clear()")
             page.close()
