@@ -32,7 +32,7 @@ PAYLOAD_FILES = sorted((FIXTURES / "payloads").rglob("*.json"))
 # the sizes that `thorough()` chooses. Tests set no number of their own, so that the profile decides. No deadline: how
 # long an example takes says more about what else the machine is doing.
 COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("quick", max_examples=30, **COMMON)
+settings.register_profile("quick", max_examples=20, **COMMON)
 settings.register_profile("thorough", max_examples=1000, **COMMON)
 
 

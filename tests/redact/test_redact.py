@@ -248,45 +248,45 @@ def kinds(text):
     return [kind for kind, _ in MARKER.findall(text)]
 
 
-@pytest.mark.parametrize(("kind", "token"), ALL_TOKENS)
-def test_a_token_goes_wherever_it_stands(rules, kind, token):
-    for context, ensure_ascii in itertools.product(CONTEXTS, (True, False)):
-        before, after = CONTEXTS[context].format("\0").split("\0")
-        value = cleaned(rules, {"tool_input": {"command": before + token + after}}, ensure_ascii)
-        text = value["tool_input"]["command"]
-        assert kinds(text) == [kind], (context, ensure_ascii)
-        assert token not in text, (context, ensure_ascii)
-        assert text.startswith(before) and text.endswith(after), (context, ensure_ascii)
+def test_a_token_goes_wherever_it_stands(rules):
+    for kind, token in ALL_TOKENS:
+        for context, ensure_ascii in itertools.product(CONTEXTS, (True, False)):
+            before, after = CONTEXTS[context].format("\0").split("\0")
+            value = cleaned(rules, {"tool_input": {"command": before + token + after}}, ensure_ascii)
+            text = value["tool_input"]["command"]
+            assert kinds(text) == [kind], (context, ensure_ascii)
+            assert token not in text, (context, ensure_ascii)
+            assert text.startswith(before) and text.endswith(after), (context, ensure_ascii)
 
 
-@pytest.mark.parametrize(("kind", "text", "secret"), IN_TEXT)
-def test_a_secret_goes_and_what_stands_around_it_stays(rules, kind, text, secret):
-    expected = text.replace(secret, f"[redacted:{kind}:{rules.fingerprint(secret)}]")
-    for ensure_ascii in (True, False):
-        value = cleaned(rules, {"prompt": text, "list": ["x", [text]]}, ensure_ascii)
-        assert value == {"prompt": expected, "list": ["x", [expected]]}, ensure_ascii
+def test_a_secret_goes_and_what_stands_around_it_stays(rules):
+    for kind, text, secret in IN_TEXT:
+        expected = text.replace(secret, f"[redacted:{kind}:{rules.fingerprint(secret)}]")
+        for ensure_ascii in (True, False):
+            value = cleaned(rules, {"prompt": text, "list": ["x", [text]]}, ensure_ascii)
+            assert value == {"prompt": expected, "list": ["x", [expected]]}, ensure_ascii
 
 
-@pytest.mark.parametrize(("kind", "text", "secret"), IN_TEXT)
-def test_a_secret_goes_from_a_payload_that_is_no_json(rules, kind, text, secret):
-    raw = json.dumps({"a": text}, ensure_ascii=False)[:-1]
-    clean = rules.clean_text(raw, rules.suspects(raw.encode()))
-    assert kinds(clean) == [kind]
-    assert json.dumps(secret, ensure_ascii=False)[1:-1] not in clean
+def test_a_secret_goes_from_a_payload_that_is_no_json(rules):
+    for kind, text, secret in IN_TEXT:
+        raw = json.dumps({"a": text}, ensure_ascii=False)[:-1]
+        clean = rules.clean_text(raw, rules.suspects(raw.encode()))
+        assert kinds(clean) == [kind]
+        assert json.dumps(secret, ensure_ascii=False)[1:-1] not in clean
 
 
-@pytest.mark.parametrize(("kind", "token"), ALL_TOKENS)
-def test_a_token_goes_from_a_payload_that_is_no_json(rules, kind, token):
-    for before in ("x ", "line\n", "\t", "中"):
-        raw = json.dumps({"a": before + token})[:-1]
-        assert kinds(rules.clean_text(raw, rules.suspects(raw.encode()))) == [kind], before
+def test_a_token_goes_from_a_payload_that_is_no_json(rules):
+    for kind, token in ALL_TOKENS:
+        for before in ("x ", "line\n", "\t", "中"):
+            raw = json.dumps({"a": before + token})[:-1]
+            assert kinds(rules.clean_text(raw, rules.suspects(raw.encode()))) == [kind], before
 
 
-@pytest.mark.parametrize("text", HARMLESS)
-def test_what_is_no_secret_stays(rules, text):
-    everything = BUILT_IN
-    assert rules.clean({"content": text}, everything) == {"content": text}
-    assert rules.clean_text(json.dumps(text), everything) == json.dumps(text)
+def test_what_is_no_secret_stays(rules):
+    for text in HARMLESS:
+        everything = BUILT_IN
+        assert rules.clean({"content": text}, everything) == {"content": text}
+        assert rules.clean_text(json.dumps(text), everything) == json.dumps(text)
 
 
 def test_every_kind_of_before_is_still_known():
