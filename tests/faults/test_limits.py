@@ -22,7 +22,7 @@ from sessionlog.redact.rules import Rules
 from sessionlog.transcripts import importer, store
 from sessionlog.web import highlight
 from tests.conftest import HANDLERS, PYTHON, ROOT, rows, thorough
-from tests.helpers import archives
+from tests.helpers import archives, forking
 from tests.helpers.transcript_files import line, transcript
 from tests.record.test_hook import prompt
 
@@ -374,8 +374,12 @@ def test_a_configuration_of_others_is_ignored(place: projects.Place, kind: str) 
     given.write_text(json.dumps(prompt(secret)))
     assert bounded(*PYTHON, HANDLERS / "any_event.py", stdin=given).code == 0
     assert "[redacted:github-token" in rows(place)[0]["prompt"]
-    assert b"config.json" in bounded(SESSIONLOG, "doctor").stdout
-    assert b"config.json" in bounded(SESSIONLOG, "sessions").stderr
+    if kind in ("pipe", "device", "holes"):  # which could take forever, or all memory
+        assert b"config.json" in bounded(SESSIONLOG, "doctor").stdout
+        assert b"config.json" in bounded(SESSIONLOG, "sessions").stderr
+    else:
+        assert b"config.json" in forking.run("doctor").stdout
+        assert b"config.json" in forking.run("sessions").stderr
 
 
 @pytest.mark.parametrize(("folder", "file"), [(0o700, 0o664), (0o700, 0o600), (0o755, 0o644)])
