@@ -74,7 +74,7 @@ def everywhere(place: projects.Place, session_id: str, page: Callable[[str], str
     for form in ("markdown", "html"):
         found[form] = _said(printed("export", session_id, "--format", form)[:20_000], "subagents")
     base = f"-/session/{place.name}/{session_id}"
-    found["session page"] = _said(_text(page(base)))
+    found["session page"] = _said(_text(page(base)), if_any=tuple(NOUNS))  # nothing for 0
     found["sessions page"] = _row_of(page(f"-/sessions/{place.name}"), base)
     return found
 
@@ -106,11 +106,11 @@ def _columns(row: dict[str, Any]) -> Counts:
     return {name: row[name] or 0 for name in NOUNS if name in row}
 
 
-def _said(text: str, *left_out: str) -> Counts:
-    """The numbers in a line like "2 prompts · 9 tool calls · 1 edit", the first in a text."""
+def _said(text: str, *left_out: str, if_any: tuple[str, ...] = IF_ANY) -> Counts:
+    """The numbers in a line like "2 prompts · 9 tool calls · 1 edit", the first in a text; 0 may be left out `if_any`."""
     text = next(line for line in text.splitlines() if re.search(r"\d prompts? · ", line)) if "\n" in text else text
     found = {name: re.search(rf"([\d,]+) {noun}\b", text) for name, noun in NOUNS.items() if name not in left_out}
-    missing = {name for name, match in found.items() if not match and name not in IF_ANY}
+    missing = {name for name, match in found.items() if not match and name not in if_any}
     assert not missing, (missing, text)
     return {name: int(match[1].replace(",", "")) if match else 0 for name, match in found.items()}
 

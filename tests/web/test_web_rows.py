@@ -111,6 +111,13 @@ def test_reasons_are_in_peoples_words(place: Place, serve: Serve, visit: Open) -
     assert not re.search(r"\b0 (prompt|tool|edit)|None|_", page.locator("main").inner_text())
 
 
+def test_what_took_no_time_says_nothing_of_it(place: Place, serve: Serve) -> None:
+    store(place, event("UserPromptSubmit", prompt="Go"))
+    _, body, _ = get(serve(), path_of(place))
+    head = body.partition('class="facts"')[2].partition("</ul>")[0]
+    assert "1 prompt" in head and "0 ms" not in head
+
+
 def test_kinds_to_choose_from_have_names_of_their_own() -> None:
     kinds = [*labels.EVENTS, *labels.PARTS, *hit_html._KINDS, "thinking"]
     named = {kind: hit_html.label(kind) for kind in kinds}
