@@ -45,7 +45,7 @@ TABLES: dict[str, Layout] = {
             "(session_id, tool_use_id)",
             # The events of a week. Rows come in the order of time: the first and last time of some pages are enough.
             "USING brin (at) WITH (pages_per_range = 32)",
-            # Few different values: PostgreSQL keeps each once, and takes 7 bytes an event. With the time, it takes 100.
+            # Few different values: PostgreSQL keeps each once, and takes some 7 bytes an event. With the time, 100.
             "(event, action)",
             # The first prompt of each session in a list.
             "(session_id, at NULLS FIRST, id NULLS FIRST) WHERE is_typed",

@@ -18,7 +18,7 @@ from sessionlog.ask.search.index import Document
 LONGEST = 100
 # PostgreSQL takes 1 MB of words for a row. Of an output with more, the first ones are found.
 MOST_BYTES = 900_000
-# Of the tags in the local index, facets count these, and no filter asks for them. Each word costs the server 2 µs.
+# Of the tags in the local index, facets count these, and no filter asks for them. Each word costs the server 1 to 2 µs.
 NO_FILTER = "action "
 # A letter has up to 4 bytes, and stands in up to five words: alone, in two pairs, in a name and in a part of it.
 MOST_OF_A_LETTER = 25

@@ -1,6 +1,6 @@
 -- Made from sessionlog/archive/schema.sql by tools/generate.py. Do not edit.
 
--- An event as it is sent: one array of these takes a third of the time of an array for each column.
+-- An event as it is sent: one array of these takes less CPU time than an array for each column.
 CREATE TYPE new_event AS ("id" bigint, "session_id" text COLLATE "C", "event" text COLLATE "C", "at" text COLLATE "C", "via" text COLLATE "C", "prompt_id" text COLLATE "C", "agent_id" text COLLATE "C", "agent_type" text COLLATE "C", "permission_mode" text COLLATE "C", "cwd" text COLLATE "C", "transcript_path" text COLLATE "C", "tool_name" text COLLATE "C", "tool_use_id" text COLLATE "C", "prompt" text COLLATE "C", "message" text COLLATE "C", "error" text COLLATE "C", "last_assistant_message" text COLLATE "C", "duration_ms" bigint, "file_path" text COLLATE "C", "old_string" text COLLATE "C", "new_string" text COLLATE "C", "content" text COLLATE "C", "command" text COLLATE "C", "description" text COLLATE "C", "tool_input" text COLLATE "C", "tool_response" text COLLATE "C", "extra" text COLLATE "C", "envelope" text COLLATE "C", "hash" text COLLATE "C", "salt" text COLLATE "C");
 
 -- Add events to an archive of one's own: those with greater numbers than all that came before.
