@@ -6,11 +6,9 @@ import json
 import os
 import re
 import shutil
-import signal
 import sqlite3
 import subprocess
 import sys
-import threading
 from contextlib import closing
 from pathlib import Path
 
@@ -175,18 +173,22 @@ def test_ctrl_c_ends_with_130_and_without_a_word(recorded: Place) -> None:
         assert (seen.code, "Aborted" in seen.text, "Traceback" in seen.text) == (130, False, False), seen
 
 
-def test_ctrl_c_ends_audits_that_count(recorded: Place) -> None:
-    """Each of the counts may be cut off: by its time limit, after which the next one begins, or by the person."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a suite in the background
-    try:
-        with closing(sqlite3.connect(recorded.db)) as connection:
-            with pytest.raises(TookTooLong), limited(connection, 0.1):
-                connection.execute(ENDLESS).fetchone()
-            threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
-            with pytest.raises(KeyboardInterrupt), limited(connection, 60):
-                connection.execute(ENDLESS).fetchone()
-    finally:
-        signal.signal(signal.SIGINT, before)
+def test_a_query_ends_by_its_limit_or_by_ctrl_c(recorded: Place) -> None:
+    """`audit` counts one query after the other. After its limit the next one begins; Ctrl+C ends them all."""
+    with closing(sqlite3.connect(recorded.db)) as connection, pytest.raises(TookTooLong), limited(connection, 0.1):
+        connection.execute(ENDLESS).fetchone()
+    code = f"""if True:
+        import os, signal, sqlite3, sys, threading
+        from sessionlog.archive.time_limit import limited
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        connection = sqlite3.connect(":memory:")
+        try:
+            with limited(connection, 60):
+                threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+                connection.execute({ENDLESS!r}).fetchone()
+        except KeyboardInterrupt:
+            sys.exit(130)"""
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 130
 
 
 def test_ctrl_c_before_the_command_begins_prints_no_traceback() -> None:
