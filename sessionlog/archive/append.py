@@ -117,17 +117,17 @@ def append(connection: "sqlite3.Connection", record: "Record", at_ms: int) -> No
     two events. A prompt's own id settles it for prompts.
     """
     if record["tool_use_id"]:
-        _add(connection, _APPEND % _SAME_CALL, record)
+        _insert(connection, _APPEND % _SAME_CALL, record)
         return
     moment = {
         "earliest": utc_text(at_ms - TWIN_WINDOW_MS),
         "latest": utc_text(at_ms + TWIN_WINDOW_MS),
         "has_own_id": record["event"] == "UserPromptSubmit" and record["prompt_id"] is not None,
     }
-    _add(connection, _APPEND % _SAME_MOMENT, record | moment)
+    _insert(connection, _APPEND % _SAME_MOMENT, record | moment)
 
 
-def _add(connection: "sqlite3.Connection", insertion: str, values: "Record") -> None:
+def _insert(connection: "sqlite3.Connection", insertion: str, values: "Record") -> None:
     """Carry out an insertion of these values. They are hashed as they are here: SQLite need not hand them back."""
     row = values | {"salt": new_salt()}
 

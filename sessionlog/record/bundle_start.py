@@ -50,7 +50,7 @@ for name, path, _, _, code in modules:
         exec(code, module.__dict__)
     else:
         module.__path__ = [path]
-        if folder in sys.path:  # another Python of this version may have others
+        if not parent and folder in sys.path:  # another Python of this version may have others
             module.__dict__["c_modules"] = c_modules
 
 sys.modules["sessionlog.record.hook"].main(*arguments)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 import subprocess
 from pathlib import Path
 
@@ -49,12 +48,17 @@ def test_typing_searches_all_that_was_recorded(two_sessions: Place) -> None:
     assert picker.end().code == 0
 
 
-def test_resume_becomes_the_client_in_the_folder_of_the_session(two_sessions: Place, tmp_path: Path) -> None:
-    client = tmp_path / "bin" / "claude"
+def opened_beside_client(folder: Path) -> terminal.Terminal:
+    """A picker that finds the agent's command on its PATH."""
+    client = folder / "bin" / "claude"
     client.parent.mkdir()
     client.write_text('#!/bin/sh\necho "resumed: $@ in $(pwd)"\n')
-    client.chmod(client.stat().st_mode | stat.S_IXUSR)
-    picker = opened(PATH=f"{client.parent}:{os.environ['PATH']}")
+    client.chmod(0o755)
+    return opened(PATH=f"{client.parent}:{os.environ['PATH']}")
+
+
+def test_resume_becomes_the_client_in_the_folder_of_the_session(two_sessions: Place, tmp_path: Path) -> None:
+    picker = opened_beside_client(tmp_path)
     picker.type("\x12")
     assert f"resumed: --resume bbbb-roof in {two_sessions.project}" in picker.end().text
 
@@ -106,11 +110,7 @@ def test_another_project_is_a_tab_away(
 
 
 def test_resume_where_the_folder_is_gone_says_so(two_sessions: Place, tmp_path: Path) -> None:
-    client = tmp_path / "bin" / "claude"
-    client.parent.mkdir()
-    client.write_text("#!/bin/sh\n")
-    client.chmod(0o755)
-    picker = opened(PATH=f"{client.parent}:{os.environ['PATH']}")
+    picker = opened_beside_client(tmp_path)
     Path(two_sessions.project).rename(tmp_path / "moved")
     picker.type("\x12")
     seen = picker.end()

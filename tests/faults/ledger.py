@@ -24,12 +24,8 @@ BOUND = 10.0
 
 
 def _bound() -> float:
-    """Where there is more to do than the machine can, a hook takes longer for no fault of its own.
-
-    The load of the last minute tells of it late, and not at all where other machines share the processors: three times
-    the bound is still far from a hook that waits for something.
-    """
-    return 3 * BOUND * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+    """Where there is more to do than the machine can, a hook takes longer for no fault of its own."""
+    return BOUND * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 class Fault:
