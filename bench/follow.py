@@ -8,13 +8,12 @@ import os
 import shutil
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-PYTHON = [sys.executable, "-I", "-S"]
+from bench.hook import BARE, PYTHON, ROOT
+
 ROUNDS = 150
 
 
@@ -44,7 +43,7 @@ def main() -> None:
                 seconds = run(command, json.dumps(event).encode(), {**env, **more})
                 columns.setdefault(column, []).append(seconds)
 
-            measure("bare interpreter", [*PYTHON, "-c", "pass"])
+            measure("bare interpreter", BARE)
             measure("without import", SESSIONLOG_NO_FOLLOW="1")
             stamp = home / "following" / "s"
             stamp.parent.mkdir(parents=True, exist_ok=True)
@@ -57,7 +56,7 @@ def main() -> None:
             ordered = sorted(values)
             middle, late = statistics.median(values), ordered[int(len(values) * 0.95)]
             print(f"{column:28}{middle / floor:6.2f} x   p95 {late / floor:5.2f} x {1000 * (middle - floor):+8.2f} ms")
-        print(f"(1 x = {floor * 1000:.1f} ms, {' '.join(PYTHON)} -c pass)")
+        print(f"(1 x = {floor * 1000:.1f} ms, {' '.join(BARE)})")
         time.sleep(5)  # the last importers end before their folder goes
         shutil.rmtree(home, ignore_errors=True)
 

@@ -24,10 +24,11 @@ from typing import Any, NamedTuple
 
 from bench import corpus
 from sessionlog.record import bundle
+from sessionlog.record.spawn_import import OPTIONS
 
 ROOT = Path(__file__).resolve().parent.parent
-PYTHON = [sys.executable, "-I", "-S"]
-BARE = [*PYTHON, "-c", "pass"]
+PYTHON = [sys.executable, *OPTIONS]
+BARE = [sys.executable, "-I", "-S", "-c", "pass"]
 WRITERS, EACH = 16, 25  # of a burst
 PATIENCE = 120  # seconds for one hook
 COST_PATIENCE = 120  # seconds for all of one size; a slow logger is measured less often
@@ -223,6 +224,7 @@ def main() -> None:
             "HOME": str(folder),
             "SESSIONLOG_HOME": str(folder / "home"),
             "CLAUDE_PROJECT_DIR": str(project),
+            "LANG": "C.UTF-8",  # as in a terminal: a locale that Python loads when it starts, unless told not to
         }
         if options.instructions:
             instructions({**env, "SESSIONLOG_NO_FOLLOW": "1"})

@@ -5,7 +5,7 @@ here=${0%/*}
 # A versioned name tells the version without starting anything, and is no shim of a version manager, which would cost
 # 130 ms an event. To look costs 2 ms.
 for python in /usr/bin/python3.1[0-9] /usr/local/bin/python3.1[0-9] /opt/homebrew/bin/python3.1[0-9]; do
-    [ -x "$python" ] && exec "$python" -I -S "$here/any_event.py" "$1"
+    [ -x "$python" ] && exec "$python" -I -S -X utf8 "$here/any_event.py" "$1"
 done
 
 # Else whatever PATH has. A /usr/bin/python3 without a versioned name beside it is too old, or it is the one of macOS
@@ -21,4 +21,4 @@ if [ "$1" = SessionStart ] && ! is_new_enough; then
     echo "sessionlog: there is no Python 3.10 or newer on this machine, so nothing is recorded." >&2
     exit 1
 fi
-"$python" -I -S "$here/any_event.py" "$1" || ! is_new_enough
+"$python" -I -S -X utf8 "$here/any_event.py" "$1" || ! is_new_enough

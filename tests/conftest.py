@@ -19,11 +19,12 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from sessionlog.archive import place as projects
+from sessionlog.record.spawn_import import OPTIONS
 from tests.faults.book import Line, table
 
 ROOT = Path(__file__).resolve().parent.parent
 FIXTURES = Path(__file__).parent / "fixtures"
-PYTHON = [sys.executable, "-I", "-S"]
+PYTHON = [sys.executable, *OPTIONS]
 HANDLERS = ROOT / "hooks"
 
 PAYLOAD_FILES = sorted((FIXTURES / "payloads").rglob("*.json"))

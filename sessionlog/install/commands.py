@@ -13,6 +13,7 @@ from typing import Any
 from sessionlog.agents.claude_code.events import CORE, EVENTS, RECORDED, can_deny
 from sessionlog.errors import SessionlogError
 from sessionlog.record import bundle
+from sessionlog.record.spawn_import import OPTIONS
 from sessionlog.system import children
 
 Version = tuple[int, int, int]
@@ -31,7 +32,7 @@ _WORD = r"""(?:[^\s'"`$;&|<>()\\]|'[^']*'|"'")+"""
 # Our entries are known by the form of their command, wherever an older version or another interpreter lived. The
 # names of the scripts alone would not do: other people's hooks are called post_tool_use.py too.
 _OURS = re.compile(
-    rf"{_WORD} -I -S (?=\S.*/hooks/(any_event|user_prompt_submit|post_tool_use|agent_event)\.py){_WORD}"
+    rf"{_WORD} -I -S (-X utf8 )?(?=\S.*/hooks/(any_event|user_prompt_submit|post_tool_use|agent_event)\.py){_WORD}"
     r"( [\w-]+)?( \w+)?( 2>/dev/null)? \|\| exit [01]"
     r"|sessionlog-hook( \w+)? 2>/dev/null \|\| (\[ \$\? -ne 1 \]|exit 0)"
 )
@@ -57,8 +58,8 @@ def hook_command(event: str | None = None, *, quiet_if_missing: bool = False) ->
         command = ["sessionlog-hook", *([event] if event else [])]
         return f"{shlex.join(command)} {_ending(event, otherwise='2>/dev/null || [ $? -ne 1 ]')}"
     script = OWN_HANDLER.get(event or "", ANY_EVENT)
-    # -I -S: no user site, no PYTHONPATH, no `site`; 5 ms less. The ending: `python missing.py` ends with 2.
-    command = [interpreter(), "-I", "-S", (handlers_folder() / script).as_posix()]
+    # The ending: `python missing.py` ends with 2.
+    command = [interpreter(), *OPTIONS, (handlers_folder() / script).as_posix()]
     if event and script == ANY_EVENT:
         command.append(event)
     return f"{shlex.join(command)} {_ending(event)}"

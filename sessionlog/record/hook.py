@@ -79,6 +79,7 @@ def record(data: bytes, event: str | None, via: str, client: str = "") -> tuple[
     try:
         text, exact = _decode(data)
         payload = _object(text)
+        del text  # its memory serves again: each new page costs the hook a fault
     except ValueError as error:
         return 1, f"not an event: {error}{_keep(data)}"
     if suspects:

@@ -1,6 +1,6 @@
 """The importer that a hook starts: reads what is new in one session's transcript, and ends.
 
-It is a script, run with `python -I -S`: the standard library and this package are all that it has.
+It is a script, run with `python -I -S -X utf8`: the standard library and this package are all that it has.
 """
 
 import os

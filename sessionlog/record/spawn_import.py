@@ -8,6 +8,10 @@ if TYPE_CHECKING:
 
     from sessionlog.archive.place import Place
 
+# How Python is started for a hook, and by it. No PYTHONPATH and no `site`: 5 ms less. UTF-8 in any locale: a path is
+# the same text everywhere, and loading a locale takes a twentieth of the time in which a bare interpreter starts.
+OPTIONS = ("-I", "-S", "-X", "utf8")
+
 # Seconds from an event to the import that it asks for: the client writes a transcript a little after its hooks have
 # run, and all events until then are served by the same importer.
 DELAY = 2
@@ -63,7 +67,7 @@ def _spawn(arguments: "list[str]") -> None:
 
     child = f"{__file__.rpartition('spawn_import')[0]}import_child.py"
     script = f'cd /; sleep {DELAY}; exec nice -n 10 "$0" "$@"'
-    command = ["/bin/sh", "-c", script, sys.executable, "-I", "-S", child, *arguments]
+    command = ["/bin/sh", "-c", script, sys.executable, *OPTIONS, child, *arguments]
     quiet: list[Any] = [(os.POSIX_SPAWN_OPEN, number, "/dev/null", os.O_RDWR, 0) for number in (0, 1, 2)]
     options: dict[str, Any] = {"file_actions": quiet, "setsigdef": [1, 2, 15]}  # the hook ignores HUP, INT and TERM
     try:

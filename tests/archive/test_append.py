@@ -185,6 +185,7 @@ def test_a_second_copy_is_looked_for_by_what_is_rare(hook: Hook, place: projects
             connection.execute(row["sql"])
             values = dict.fromkeys([*event.COLUMNS, "salt", "earliest", "latest", "has_own_id"])
             for same, index in (("_SAME_CALL", "events_tool_use_id"), ("_SAME_MOMENT", "events_session_id_at")):
-                statement = append._APPEND % getattr(append, same)
-                plan = [step[3] for step in connection.execute(f"EXPLAIN QUERY PLAN {statement}", values)]
-                assert any(step.startswith(f"SEARCH events USING INDEX {index} ") for step in plan), plan
+                for alike in (append._SAME_KIND, append._SAME_CONTENT):
+                    statement = append._unless_there(f"{getattr(append, same)} AND {alike}")
+                    plan = [step[3] for step in connection.execute(f"EXPLAIN QUERY PLAN {statement}", values)]
+                    assert any(step.startswith(f"SEARCH events USING INDEX {index} ") for step in plan), plan

@@ -65,7 +65,9 @@ class _Server:
     def __init__(self, path: str) -> None:
         self.ours, theirs = socket.socketpair()
         os.set_inheritable(theirs.fileno(), True)
-        options = ["-I", "-S"] if path == HOOKS else []
+        from sessionlog.record.spawn_import import OPTIONS  # not above: in the forks, nothing of ours is imported
+
+        options = OPTIONS if path == HOOKS else ()
         words = [sys.executable, *options, __file__, str(theirs.fileno()), path]
         environment = {**os.environ, "PYTHONPATH": path}
         # Not by subprocess: it outlives the test that needs it first, and is over when this process is.
@@ -162,7 +164,9 @@ def hook(script: Path, *words: str, input: bytes, env: dict[str, str]) -> subpro
     """As subprocess.run does it for a script that agents run. Use a real start where the hook itself is tested."""
     ours = any(name.startswith(AT_THE_START) for name in env if name not in os.environ)
     if ours or len(input) > 1 << 15:  # else a pipe may not hold it
-        command = [sys.executable, "-I", "-S", str(script), *words]
+        from sessionlog.record.spawn_import import OPTIONS
+
+        command = [sys.executable, *OPTIONS, str(script), *words]
         return subprocess.run(command, input=input, capture_output=True, env=env, timeout=120, check=False)
     given, giving = os.pipe()
     with (

@@ -48,14 +48,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 )
 def test_each_event_reaches_its_handler(folder: Path, event: str | None, script: str, arguments: list[str]) -> None:
     command = hook_command(event)
-    assert shlex.split(command)[:4] == [sys.executable, "-I", "-S", str(folder / script)]
+    assert shlex.split(command)[:6] == [sys.executable, "-I", "-S", "-X", "utf8", str(folder / script)]
     assert sh(command).stdout == f"{arguments} 1 1\n"
 
 
 def test_plain_paths_are_not_quoted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(commands, "handlers_folder", lambda: Path("/opt/sessionlog/hooks"))
     monkeypatch.setattr(sys, "executable", "/usr/bin/python3")
-    assert hook_command("Stop") == "/usr/bin/python3 -I -S /opt/sessionlog/hooks/any_event.py Stop || exit 1"
+    assert hook_command("Stop") == "/usr/bin/python3 -I -S -X utf8 /opt/sessionlog/hooks/any_event.py Stop || exit 1"
 
 
 @pytest.mark.parametrize("event", [None, *EVENTS])
@@ -147,6 +147,8 @@ def test_the_shared_command_does_no_harm(tmp_path: Path, on_path: str | None, co
     [
         ("/old/venv/bin/python -I -S /old/site-packages/sessionlog/hooks/any_event.py Stop || exit 1", True),
         ("'/a b/python' -I -S '/a b/hooks/post_tool_use.py' || exit 1", True),
+        ("/new/bin/python -I -S -X utf8 /new/site-packages/sessionlog/hooks/any_event.py Stop || exit 1", True),
+        ("/new/bin/python -I -S -X dev /new/site-packages/sessionlog/hooks/any_event.py Stop || exit 1", False),
         ("C:/Python/python.exe -I -S C:/x/sessionlog/hooks/any_event.py Stop || exit 1", True),
         ("sessionlog-hook Stop 2>/dev/null || [ $? -ne 1 ]", True),
         ("/x/python -I -S /x/hooks/any_event.py PreToolUse 2>/dev/null || exit 0", True),
