@@ -214,7 +214,7 @@ EVENT_IS_KNOWN = f"""(
         WHERE done.tool_use_id = part.tool_use_id AND done.session_id = part.session_id
             AND done.event IN {CALL_ENDS}
     )
-) AS known"""
+)"""
 MESSAGE_IS_KNOWN = """(
     (tool_use_id IS NOT NULL AND EXISTS (
         SELECT 1 FROM events WHERE events.tool_use_id = part.tool_use_id AND events.session_id = part.session_id
@@ -223,9 +223,9 @@ MESSAGE_IS_KNOWN = """(
         WHERE events.session_id = part.session_id AND +events.event = 'UserPromptSubmit'
             AND events.prompt_id = part.prompt_id
     ))
-) AS known"""
-NEW_EVENTS = f"SELECT *, {EVENT_IS_KNOWN} FROM events AS part WHERE id > ? ORDER BY id LIMIT ?"
-NEW_MESSAGES = f"SELECT *, {MESSAGE_IS_KNOWN} FROM transcript_parts AS part WHERE id > ? ORDER BY id LIMIT ?"
+)"""
+NEW_EVENTS = f"SELECT *, {EVENT_IS_KNOWN} AS known FROM events AS part WHERE id > ? ORDER BY id LIMIT ?"
+NEW_MESSAGES = f"SELECT *, {MESSAGE_IS_KNOWN} AS known FROM transcript_parts AS part WHERE id > ? ORDER BY id LIMIT ?"
 
 
 def key(at: str | None, row_id: int) -> int:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import Any, NamedTuple
 
 from sessionlog.ask.search import index
 from sessionlog.ask.search.index import Row
-from sessionlog.ask.search.query import FIELDS, segment
+from sessionlog.ask.search.query import FIELDS, segmented
 from sessionlog.ask.search.waiting import Span
 from sessionlog.transcripts.stored_lines import Lines
 
 # A row of the index: its key, the id of the event or message, and its texts and tags as FTS5 gets them.
 Entry = tuple[Any, ...]
+_Made = tuple[int, int, index.Document]  # the same before its texts are segmented
 
+LENGTH = 4 << 20  # letters; a slice ends with the entry that goes beyond
+SEGMENTED = 1 << 16  # letters at a time: enough that short texts cost little, and few enough for the processor's cache
 KNOWN_SESSIONS = 200  # whose prompts and answers are kept in memory
 
 # What documents are made of. The long columns are the last ones.
@@ -47,30 +50,25 @@ class Reader:
     def read(self, span: Span) -> Slice:
         """The entries of a span, or of its upper part."""
         if span.table == "events":
-            rows, low = self._rows(span, _EVENTS, index.EVENT_IS_KNOWN, len(index.LONG_IN_EVENTS))
-            entries = _entries((row for row in rows if not row["known"]), index.document_of_event)
+            rows = self._rows(span, _EVENTS, index.EVENT_IS_KNOWN)
+            entries, low = _entries(_documents(rows, index.document_of_event))
         else:
-            rows, low = self._rows(span, _MESSAGES, index.MESSAGE_IS_KNOWN, len(index.LONG_IN_MESSAGES))
-            unknown = (index.whole(row, self._lines) for row in rows if not self._known.has(row))
-            entries = _entries(unknown, index.document_of_message)
+            rows = self._rows(span, _MESSAGES, index.MESSAGE_IS_KNOWN)
+            entries, low = _entries(_documents(rows, self._document_of_message))
         # In the order of their keys: FTS5 writes out what it has gathered when a lesser one comes.
-        return Slice(Span(span.table, low, span.high), sorted(entries))
+        return Slice(Span(span.table, span.low if low is None else low, span.high), sorted(entries))
 
-    def _rows(self, span: Span, columns: tuple[str, ...], is_known: str, long: int) -> tuple[list[Row], int]:
-        """The rows from the top, no more than fit into memory many times over, and down to which id they are all."""
-        names = ("known", *columns)
+    def _rows(self, span: Span, columns: tuple[str, ...], is_known: str) -> Iterator[Row]:
+        """The rows that are found by nothing else, from the top."""
         cursor = self._archive.cursor()
         cursor.row_factory = None  # the connection's own takes longer than the rest
-        query = f"SELECT {is_known}, {', '.join(columns)} FROM {span.table} AS part WHERE id BETWEEN ? AND ?"
-        rows: list[Row] = []
-        length = 0
+        query = f"SELECT {', '.join(columns)} FROM {span.table} AS part WHERE id BETWEEN ? AND ? AND NOT {is_known}"
         with closing(cursor.execute(f"{query} ORDER BY id DESC", span[1:])):
             for values in cursor:
-                rows.append(dict(zip(names, values, strict=True)))
-                length += sum(map(len, filter(None, values[-long:])))
-                if length > index.BATCH_LENGTH:
-                    return rows, rows[-1]["id"]
-        return rows, span.low
+                yield dict(zip(columns, values, strict=True))
+
+    def _document_of_message(self, row: Row) -> index.Document | None:
+        return None if self._known.has(row) else index.document_of_message(index.whole(row, self._lines))
 
 
 class _Known:
@@ -82,8 +80,6 @@ class _Known:
 
     def has(self, row: Row) -> bool:
         """Whether an event, or for the history of prompts a message, says the same."""
-        if row["known"]:
-            return True
         if row["kind"] not in _SAID_TWICE or not row["text"]:
             return False
         session_id = row["session_id"]
@@ -109,12 +105,39 @@ WHERE session_id = :session_id AND +event IN ('UserPromptSubmit', 'Stop', 'Subag
 """
 
 
-def _entries(rows: Iterable[Row], make: Callable[[Row], index.Document | None]) -> Iterator[Entry]:
+def _documents(rows: Iterator[Row], make: Callable[[Row], index.Document | None]) -> Iterator[_Made]:
     for row in rows:
         document = make(row)
         if document and any(document.fields.values()):
-            texts = [segment(text) for text in map(document.fields.__getitem__, FIELDS)]
-            yield (index.key(row["at"], row["id"]), row["id"], *texts, "\n".join(("any", *document.tags)))
+            yield index.key(row["at"], row["id"]), row["id"], document
+
+
+def _entries(documents: Iterator[_Made]) -> tuple[list[Entry], int | None]:
+    """The entries, no more than fit into memory many times over, and the id of the last one if that ends a slice."""
+    entries: list[Entry] = []
+    length = 0
+    for made in _pieces(documents):
+        texts = segmented([document.fields[name] for _, _, document in made for name in FIELDS])
+        fields = zip(*[iter(texts)] * len(FIELDS), strict=True)
+        for (key, row_id, document), own in zip(made, fields, strict=True):
+            entries.append((key, row_id, *own, "\n".join(("any", *document.tags))))
+        length += sum(map(len, texts))
+        if length > LENGTH:
+            return entries, made[-1][1]
+    return entries, None
+
+
+def _pieces(documents: Iterator[_Made]) -> Iterator[list[_Made]]:
+    piece: list[_Made] = []
+    length = 0
+    for made in documents:
+        piece.append(made)
+        length += sum(map(len, made[2].fields.values()))
+        if length > SEGMENTED:
+            yield piece
+            piece, length = [], 0
+    if piece:
+        yield piece
 
 
 def write(file: sqlite3.Connection, made: Slice) -> None:
