@@ -21,7 +21,7 @@ from sessionlog.archive import place as projects
 from sessionlog.archive import read, sidecar
 from sessionlog.archive.locks import open_private, try_lock
 from sessionlog.ask import warm
-from sessionlog.ask.search import build, find, index, partial
+from sessionlog.ask.search import build, find, index, partial, slices
 from sessionlog.cli.main import cli
 from sessionlog.maintain import redact
 from sessionlog.mcp.tools import Tools
@@ -92,6 +92,19 @@ def part(place: projects.Place, batches: int = 1) -> None:
 def test_an_index_made_by_several_processes_is_the_same(archived: projects.Place, expected: Content) -> None:
     assert make(archived) is None
     assert content(archived) == expected
+
+
+@pytest.mark.parametrize("length", [0, 100])
+def test_slices_that_long_texts_end_early_leave_no_gap(
+    archived: projects.Place, expected: Content, monkeypatch: pytest.MonkeyPatch, length: int
+) -> None:
+    monkeypatch.setattr(build, "WORTH_A_POOL", 1000)
+    monkeypatch.setattr(slices, "LENGTH", length)
+    monkeypatch.setattr(slices, "SEGMENTED", length // 4)
+    steps: list[int] = []
+    make(archived, lambda done, total: steps.append(done))
+    assert content(archived) == expected
+    assert len(steps) > EVENTS // build.BATCH + 2
 
 
 def test_also_if_another_search_takes_in_the_rest(

@@ -249,6 +249,22 @@ def test_segmenting_is_stable() -> None:
     )
 
 
+def test_texts_are_segmented_together_as_each_alone() -> None:
+    texts = ["getUserName", "", "a\0bC", "人々とgetName按é。", "plain", "HTTPServer parseURL", "\0", "한국어gg😀가"]
+    assert query.segmented(texts) == [query.segment(text) for text in texts]
+    assert [text.split() for text in query.segmented(texts)[2:4]] == [
+        ["a", "bC", "b", "C"],
+        ["人", "々", "と", "getName", "按", "é。", "get", "Name"],
+    ]
+
+
+def test_exactly_the_characters_of_chinese_japanese_and_korean_stand_alone() -> None:
+    letters = [letter for letter in map(chr, range(0x80, sys.maxunicode + 1)) if letter.isalnum()]
+    alone = {letter for letter in letters if query.tokens(f"a{letter}{letter}é") == ["a", letter, letter, "é"]}
+    assert alone == {letter for letter in letters if query.is_cjk(letter)}
+    assert len(alone) > 80_000
+
+
 def test_what_only_the_transcript_knows_is_found_whole(home: Path, project: Path, place: projects.Place) -> None:
     def line(number: int, role: str, content: Any) -> dict[str, Any]:
         return {

@@ -123,9 +123,9 @@ def is_cjk(word: str) -> bool:
     return not word.isascii() and _cjk_word().fullmatch(word) is not None
 
 
-# The same characters as bytes of UTF-8, in which spaces are put around them several times as fast. These bytes begin
-# nothing but such characters (and the hexagrams, which are in no word): nearly all of Chinese, kana, most of Korean.
-_CJK_STARTS = (*(bytes([lead]) for lead in b"\xe4\xe5\xe6\xe7\xe8\xe9\xeb\xec\xed"), b"\xe3\x81", b"\xe3\x82", b"\xe3\x83")
+# The same characters as bytes of UTF-8, where most get their space by a plain replacement, which is faster. These bytes
+# begin nothing but such characters (and the hexagrams, which are in no word): Chinese, kana, most of Korean.
+_CJK_STARTS = b"\xe4 \xe5 \xe6 \xe7 \xe8 \xe9 \xeb \xec \xed \xe3\x81 \xe3\x82 \xe3\x83".split()
 # The last one of a run, when each of them has got a space before it.
 _END_OF_CJK = rb" ((?:[\xe4-\xe9\xeb-\xed].|\xe3[\x81-\x83]).)(?! [\xe3-\xed])"
 # The others share their first bytes with punctuation, symbols and other scripts.

@@ -21,7 +21,7 @@ LENGTH = 4 << 20  # letters; a slice ends with the entry that goes beyond
 SEGMENTED = 1 << 16  # letters at a time: enough that short texts cost little, and few enough for the processor's cache
 KNOWN_SESSIONS = 200  # whose prompts and answers are kept in memory
 
-# What documents are made of. The long columns are the last ones.
+# What documents are made of.
 _EVENTS = (
     *("id", "at", "session_id", "event", "tool_name", "action", "outcome", "file_path", "description"),
     *("agent_id", "agent_type", *index.LONG_IN_EVENTS),
