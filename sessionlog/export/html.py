@@ -90,7 +90,7 @@ def _entry(entry: Entry, detail: str) -> Iterator[str]:
         classes.append("inside")
     label = entry.title if entry.kind in ("tool", "event") else entry.kind
     time = f'<time datetime="{escape(entry.at)}">{escape(entry.at[11:19])}</time>'
-    yield f'<article class="{" ".join(classes)}"><header>{time}<b>{_text(plain.one_line(label, 60))}</b>'
+    yield f'<article class="{" ".join(classes)}"><header>{time}<b>{_line(label, 60)}</b>'
     if call is not None and entry.kind == "tool":
         diff = calls.changes(call)
         yield f"{_headline(call, diff)}</header>{''.join(_result(call, diff, detail)) if detail != 'brief' else ''}"
@@ -145,19 +145,16 @@ def _result(call: Call, diff: list[str], detail: str) -> Iterator[str]:
         yield _folded("all of it", _code(argument, detail))
     if diff:
         some = excerpt("\n".join(diff), detail)
-        lines = "".join(f"<span{_class(line)}>{line}</span>" for line in _text(some.text).split("\n"))
+        lines = "".join(
+            [f"<span{_CLASSES.get(line[:1], '')}>{line}</span>" for line in _text(some.text).split("\n")]
+        )
         block = f'<pre class="diff" tabindex="0">{lines}</pre>{_left_out(some.left_out)}'
         yield block if len(diff) <= OPEN_DIFF else _folded(f"{len(diff):,} lines", block)
-    output = calls.output(call).strip("\n")
-    if output and not calls.is_change(call):
+    if output := calls.new_output(call):
         lines_of_it = output.count("\n") + 1
         block = _code(output, detail)
         is_open = lines_of_it <= OPEN_OUTPUT and len(output) < 2000
         yield block if is_open else _folded(plain.counted(lines_of_it, "line"), block, call.outcome == "failed")
-
-
-def _class(line: str) -> str:
-    return _CLASSES.get(line[:1], "")
 
 
 _CLASSES = {"+": ' class="added"', "-": ' class="removed"', "@": ' class="hunk"'}

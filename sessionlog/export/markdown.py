@@ -110,8 +110,7 @@ def _tool(call: Call, where: str, detail: str) -> str:
         parts.append(_folded("all of it", _code(argument, detail, "sh" if argument.startswith("$ ") else "text")))
     if diff:
         parts.append(_code("\n".join(diff), detail, "diff"))
-    output = calls.output(call).strip("\n")
-    if output and not calls.is_change(call):
+    if output := calls.new_output(call):
         block = _code(output, detail)
         short = failed and len(output) < 2000
         parts.append(block if short else _folded(f"output, {plain.counted(output.count(chr(10)) + 1, 'line')}", block))

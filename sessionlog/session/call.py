@@ -150,8 +150,8 @@ def changes(call: Call) -> list[str]:
 
 def counts(diff: list[str]) -> str:
     """(+3 -1)"""
-    added = sum(line.startswith("+") for line in diff)
-    removed = sum(line.startswith("-") for line in diff)
+    signs = [line[:1] for line in diff]
+    added, removed = signs.count("+"), signs.count("-")
     return f"(+{added} -{removed})" if removed else f"(+{added})"
 
 
@@ -191,6 +191,11 @@ def text_of(value: Any) -> str:
 def is_change(call: Call) -> bool:
     """Whether the call's result only repeats what its diff shows."""
     return call.outcome == "ok" and call.action in EDITING
+
+
+def new_output(call: Call) -> str:
+    """What the call gave back beside its diff, without empty lines around it."""
+    return "" if is_change(call) else output(call).strip("\n")
 
 
 def _structured(hunks: Any) -> list[str]:

@@ -24,6 +24,8 @@ Row = dict[str, Any]
 
 # How many items after it a row may come that is a part of an item.
 LOOK_BACK = 20
+# How many items are looked up at once; their words are read one after the other.
+BATCH = 20
 
 
 class Entry(NamedTuple):
@@ -84,22 +86,30 @@ def load(connection: sqlite3.Connection, session_id: str, items: Iterable[Item])
     lines = Lines(connection)
     has_parts = "SELECT 1 FROM transcript_parts WHERE session_id = ? LIMIT 1"
     with_parts = connection.execute(has_parts, (session_id,)).fetchone() is not None
-    for item in items:
-        if item.kind == "tool" and item.tool_use_id:
-            yield _load_call(connection, session_id, lines, item, with_parts)
-            continue
-        table = "transcript_parts" if item.name[0] == "m" else "events"
-        row = connection.execute(f"SELECT * FROM {table} WHERE id = ?", (int(item.name[1:]),)).fetchone()
-        if row is None:  # deleted since the item was read
-            yield Entry(item.at, item.kind, "", item.title, item.agent_id, None, tuple(item.names), item.minor)
-        elif item.title == "PreCompact":
-            entry = event_entry(item, row)
-            yield entry._replace(text=_summary(connection, session_id, row["at"]) or entry.text)
-        else:
-            entry = event_entry(item, row) if item.name[0] == "e" else _message_entry(item, row)
-            if item.title in merge.COMMAND_OUTPUT and item.name[0] == "m":
-                entry = entry._replace(text=entry.text + _command_output(connection, row))
-            yield entry
+    rest = iter(items)
+    while batch := list(itertools.islice(rest, BATCH)):
+        ids = [item.tool_use_id for item in batch if _is_call(item)]
+        events = _rows_of_calls(connection, "events", _EVENT_COLUMNS, session_id, ids)
+        parts = _rows_of_calls(connection, "transcript_parts", _PART_COLUMNS, session_id, ids if with_parts else [])
+        for item in batch:
+            if _is_call(item):
+                yield _load_call(lines, item, next(events), next(parts, []))
+            else:
+                yield _load_other(connection, session_id, item)
+
+
+def _load_other(connection: sqlite3.Connection, session_id: str, item: Item) -> Entry:
+    """What is no call with an id, from the row where it begins."""
+    table = "transcript_parts" if item.name[0] == "m" else "events"
+    row = connection.execute(f"SELECT * FROM {table} WHERE id = ?", (int(item.name[1:]),)).fetchone()
+    if row is None:  # deleted since the item was read
+        return Entry(item.at, item.kind, "", item.title, item.agent_id, None, tuple(item.names), item.minor)
+    entry = event_entry(item, row) if item.name[0] == "e" else _message_entry(item, row)
+    if item.title == "PreCompact":
+        return entry._replace(text=_summary(connection, session_id, row["at"]) or entry.text)
+    if item.title in merge.COMMAND_OUTPUT and item.name[0] == "m":
+        return entry._replace(text=entry.text + _command_output(connection, row))
+    return entry
 
 
 def _command_output(connection: sqlite3.Connection, row: Row) -> str:
@@ -196,32 +206,44 @@ def _message_entry(item: Item, row: Row) -> Entry:
 
 
 # What a call is made of: reading all columns of an event takes twice as long.
-_CALL_COLUMNS = ", ".join(
-    (
-        *("id", "event", "agent_id", "tool_name", "action", "outcome", "error", "duration_ms", "cwd"),
-        *("tool_input", "tool_response", "extra", *INPUT_TEXTS),
-    )
+_EVENT_COLUMNS = (
+    *("id", "event", "agent_id", "tool_name", "action", "outcome", "error", "duration_ms", "cwd"),
+    *("tool_input", "tool_response", "extra", *INPUT_TEXTS),
 )
+_PART_COLUMNS = ("id", "kind", "agent_id", "tool_name", "action", "outcome", "text", "reason")
 
 
-def _load_call(
-    connection: sqlite3.Connection, session_id: str, lines: Lines, item: Item, with_parts: bool = True
-) -> Entry:
+def _is_call(item: Item) -> bool:
+    return item.kind == "tool" and bool(item.tool_use_id)
+
+
+def _rows_of_calls(
+    connection: sqlite3.Connection, table: str, columns: tuple[str, ...], session_id: str, ids: list[str | None]
+) -> Iterator[list[Row]]:
+    """The rows of each of these calls, as they are read: one query for all takes half the time of one for each."""
+    if not ids:
+        return
+    cursor = connection.cursor()
+    cursor.row_factory = None
+    # The unary plus keeps SQLite from the index of the session: it would go through the session for each call. By that
+    # of calls, their rows come in the order of their ids. Always as many calls, so that SQLite compiles one query.
+    of_call = f"{', '.join(columns)} FROM {table} WHERE tool_use_id = ? AND +session_id = ?"
+    query = " UNION ALL ".join(f"SELECT {number}, {of_call}" for number in range(BATCH))
+    missing = [None] * (BATCH - len(ids))
+    cursor.execute(query, [value for call in (*ids, *missing) for value in (call, session_id)])
+    row = cursor.fetchone()
+    for number in range(len(ids)):
+        own = []
+        while row and row[0] == number:
+            own.append(dict(zip(columns, row[1:], strict=True)))
+            row = cursor.fetchone()
+        yield own
+
+
+def _load_call(lines: Lines, item: Item, events: list[Row], parts: list[Row]) -> Entry:
     """A call from all of its rows: the outcome of one that is just being read may be in a later one."""
-    wanted = (item.tool_use_id, session_id)
-    # The unary plus keeps SQLite from the index of the session: it would go through the session for each call.
-    events = connection.execute(
-        f"SELECT {_CALL_COLUMNS} FROM events WHERE tool_use_id = ? AND +session_id = ? ORDER BY id", wanted
-    ).fetchall()
     denied = [event for event in events if event["outcome"] == "denied"]
     events = [event for event in events if event["event"] in CALL_EVENTS]
-    parts = []
-    if with_parts:
-        parts = connection.execute(
-            "SELECT id, kind, agent_id, tool_name, action, outcome, text, reason FROM transcript_parts "
-            "WHERE tool_use_id = ? AND +session_id = ? ORDER BY id",
-            wanted,
-        ).fetchall()
     agent_id = next((row["agent_id"] for row in (*events, *parts) if row["agent_id"]), None)
     call = call_of_events(events) if events else None
     if call is None or call.outcome == "no result":  # hooks saw nothing of its end

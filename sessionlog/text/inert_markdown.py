@@ -17,7 +17,8 @@ _ALIGNED = {"text-align:right": "---:", "text-align:center": ":---:"}
 # Most short texts: nothing in them is Markdown.
 _HARMLESS = re.compile(r"[A-Za-z][A-Za-z0-9 ,.;:'\"()!?%/-]*")
 _SPECIAL = re.compile(r"[\\`*_{}\[\]|~$]")
-_LINE_START = re.compile(r"^(\s*)(#{1,6}(?=\s|$)|[-+=]|\d{1,9}(?=[.)]))", re.MULTILINE)
+# It begins with a newline and not with ^: a regex that begins with a letter skips what has none, ten times as fast.
+_LINE_START = re.compile(r"\n(\s*)(#{1,6}(?=\s|$)|[-+=]|\d{1,9}(?=[.)]))")
 _URL = re.compile(r"https?://[^\s<>\"'`\\\x00-\x1f]*[^\s<>\"'`\\.,;:!?)\]}\x00-\x1f]", re.IGNORECASE)
 
 
@@ -30,7 +31,7 @@ def escaped(text: str) -> str:
     for match in _URL.finditer(safe):
         pieces += [_escaped_words(safe[end : match.start()]), f"<{match[0]}>"]
         end = match.end()
-    return _LINE_START.sub(_at_line_start, "".join((*pieces, _escaped_words(safe[end:]))))
+    return _LINE_START.sub(_at_line_start, "".join(("\n", *pieces, _escaped_words(safe[end:]))))[1:]
 
 
 def paragraphs(text: str) -> str:
@@ -102,14 +103,17 @@ def parser() -> Any:
 def _escaped_words(text: str) -> str:
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     text = _SPECIAL.sub(lambda match: "\\" + match[0], text)
-    text = re.sub(r"@(?=\w)", "@&#8203;", text)
-    return re.sub(r"#(?=\d)|\bGH-(?=\d)", lambda match: f"{match[0]}&#8203;", text)
+    if "@" in text:
+        text = re.sub(r"@(?=\w)", "@&#8203;", text)
+    if "#" in text or "GH-" in text:
+        text = re.sub(r"#(?=\d)|\bGH-(?=\d)", lambda match: f"{match[0]}&#8203;", text)
+    return text
 
 
 def _at_line_start(match: re.Match[str]) -> str:
     """What would begin a heading, a list or a rule."""
     sign = match[2]
-    return f"{match[1]}{sign}\\" if sign[0].isdigit() else f"{match[1]}\\{sign}"
+    return f"\n{match[1]}{sign}\\" if sign[0].isdigit() else f"\n{match[1]}\\{sign}"
 
 
 # --- Writing a parsed text -------------------------------------------------------------------------------------------
