@@ -44,7 +44,7 @@ def find_session(places: list[Place], wanted: str, client: str | None = None) ->
     existing = [place for place in places if os.path.exists(place.db) or projects.waiting_spools(place)]
     if not existing:
         raise read.nothing_recorded(places)
-    if match := _NEWEST.fullmatch(wanted):
+    if match := re.fullmatch(_NEWEST, wanted):
         return _newest(existing, wanted, int(match[1] or 0), client)
     if wanted in _DAYS:
         return _of_day(existing, wanted, client)
@@ -70,7 +70,7 @@ def find_session(places: list[Place], wanted: str, client: str | None = None) ->
 
 
 # last, last~1 (the one before it), last~2
-_NEWEST = re.compile(r"last(?:~(\d{1,6}))?")
+_NEWEST = r"last(?:~(\d{1,6}))?"
 _DAYS = ("today", "yesterday")
 _LISTED = "`sessionlog sessions` lists them (--all: of all projects)"
 

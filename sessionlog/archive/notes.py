@@ -17,7 +17,6 @@ from sessionlog.archive.locks import Lock
 from sessionlog.archive.place import Place
 from sessionlog.errors import SessionlogError
 from sessionlog.fastlib import parse_json
-from sessionlog.system import atomic
 from sessionlog.system.files import read_own
 from sessionlog.times import archive_text
 
@@ -30,7 +29,7 @@ LOCK_WAIT = 5.0  # seconds
 
 _MOMENT = r"[em]\d{1,19}"
 # Commands take these for a session or a moment before they look for a tag.
-_TAKEN = re.compile(rf"last(~\d*)?|today|yesterday|#\d+|{_MOMENT}")
+_TAKEN = rf"last(~\d*)?|today|yesterday|#\d+|{_MOMENT}"
 
 Key = tuple[str, str]  # a session, and a moment of it ("" is the session as a whole)
 
@@ -163,7 +162,9 @@ def rewrite(place: Place, cleaned: Callable[[str], str], write: bool = True) -> 
 
 def _write(place: Place, known: Mapping[Key, Annotation]) -> None:
     content = {"version": 1, "annotations": [_to_json(one) for _, one in sorted(known.items())]}
-    import json
+    import json  # as below, for those who write
+
+    from sessionlog.system import atomic
 
     text = json.dumps(content, ensure_ascii=True, indent=1) + "\n"
     atomic.write(path_of(place), [text.encode()])
@@ -187,7 +188,7 @@ def _tag(text: str) -> str:
 
 def _new_tag(text: str) -> str:
     tag = _tag(text)
-    if _TAKEN.fullmatch(tag):
+    if re.fullmatch(_TAKEN, tag):
         raise SessionlogError(f"{tag!r} has a meaning of its own, so it cannot be a tag; choose another word")
     return tag
 

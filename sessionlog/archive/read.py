@@ -7,7 +7,7 @@ import sqlite3
 from contextlib import closing
 
 from sessionlog import config
-from sessionlog.archive import append, files, pulled, readonly, spool, transcript_counts, unreported, whose
+from sessionlog.archive import append, files, pulled, readonly, unreported, whose
 from sessionlog.archive import place as projects
 from sessionlog.archive.place import Place
 from sessionlog.errors import SessionlogError
@@ -130,6 +130,8 @@ def bring_up_to_date(place: Place) -> None:
     """Store waiting events and upgrade an outdated schema; reading goes on if that is not possible now."""
     if not (_is_outdated(place) or projects.waiting_spools(place)):
         return
+    from sessionlog.archive import spool, transcript_counts  # nearly always, nothing waits
+
     try:
         with closing(append.open_for_writing(place)) as connection:
             (newest,) = connection.execute("SELECT ifnull(max(id), 0) FROM events").fetchone()

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from click.shell_completion import CompletionItem
 
 from sessionlog import times
 from sessionlog.archive import read
@@ -16,6 +15,9 @@ from sessionlog.archive.place import Place
 from sessionlog.cli import terminal
 from sessionlog.errors import SessionlogError
 from sessionlog.text.plain import did_you_mean, safe
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 
 def project_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -41,6 +43,8 @@ class When(click.ParamType):  # type: ignore[type-arg,unused-ignore]
             self.fail(str(error), param, ctx)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem  # for the Tab key only
+
         return [CompletionItem(one) for one in ("today", "yesterday", "24h", "7d", "30d") if one.startswith(incomplete)]
 
 

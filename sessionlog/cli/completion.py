@@ -7,9 +7,9 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, suppress
 from itertools import islice
+from typing import TYPE_CHECKING
 
 import click
-from click.shell_completion import CompletionItem, get_completion_class
 
 from sessionlog.archive import read
 from sessionlog.archive.place import Place
@@ -17,6 +17,9 @@ from sessionlog.cli.main import cli, example
 from sessionlog.errors import SessionlogError
 from sessionlog.text import plain
 from sessionlog.text.plain import did_you_mean
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 # Every command imports this module. What only a Tab key or one option needs is imported there.
 
@@ -37,13 +40,21 @@ def command(shell: str) -> None:
     Put it where your shell looks for completions, as below, or into the file that it reads at its start. Bash must be
     4.4 or newer.
     """
+    from click.shell_completion import get_completion_class
+
     if complete := get_completion_class(shell):
         click.echo(complete(cli, {}, "sessionlog", "_SESSIONLOG_COMPLETE").source())
 
 
+def _item(value: str, about: str | None = None) -> CompletionItem:
+    from click.shell_completion import CompletionItem
+
+    return CompletionItem(value, help=about)
+
+
 def session_ids(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Names for the newest sessions, tags, and ids that begin as typed, each with the first prompt."""
-    found = [CompletionItem(name, help=about) for name, about in NAMES.items() if name.startswith(incomplete)]
+    found = [_item(name, about) for name, about in NAMES.items() if name.startswith(incomplete)]
     found += tags(ctx, param, incomplete)
     with suppress(OSError, sqlite3.Error, SessionlogError):  # whatever is wrong, a Tab key is not the place to say it
         for place in _places(ctx):
@@ -98,7 +109,7 @@ def tool_list(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
     """Tools with commas between them."""
     before, comma, last = incomplete.rpartition(",")
     items = _recorded(ctx, "tool", last)
-    return [CompletionItem(f"{before}{comma}{item.value}") for item in items]
+    return [_item(f"{before}{comma}{item.value}") for item in items]
 
 
 def agent_types(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -141,7 +152,7 @@ def audit_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> 
     from sessionlog.ask import audit
 
     found = audit.audits().values()
-    return [CompletionItem(one.name, help=one.title) for one in found if one.name.startswith(incomplete)]
+    return [_item(one.name, one.title) for one in found if one.name.startswith(incomplete)]
 
 
 def _places(ctx: click.Context) -> list[Place]:
@@ -151,7 +162,7 @@ def _places(ctx: click.Context) -> list[Place]:
 def _beginning(values: Iterable[str], incomplete: str, about: str | None = None) -> list[CompletionItem]:
     """Those that begin as typed. What a shell would not take literally is never put on a command line."""
     found = [one for one in values if one.startswith(incomplete) and re.fullmatch(LITERAL, one)]
-    return [CompletionItem(one, help=about) for one in found]
+    return [_item(one, about) for one in found]
 
 
 LITERAL = r"[\w./~@%+-]+"
@@ -161,7 +172,7 @@ def table_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> 
     """The tables and views of an archive."""
     from sessionlog.archive import describe
 
-    return [CompletionItem(name) for name in describe.tables() if name.startswith(incomplete)]
+    return [_item(name) for name in describe.tables() if name.startswith(incomplete)]
 
 
 def recorded_values(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -211,4 +222,4 @@ def _beginning_with(incomplete: str, connection: sqlite3.Connection) -> Iterator
     for row in lookup.sessions(connection):
         if row["session_id"].startswith(incomplete) and re.fullmatch(LITERAL, row["session_id"]):
             prompt = plain.one_line(row["first_prompt"] or "", 60)
-            yield CompletionItem(row["session_id"], help=f"{plain.local_time(row['started_at'])} {prompt}")
+            yield _item(row["session_id"], f"{plain.local_time(row['started_at'])} {prompt}")

@@ -8,14 +8,17 @@ import os
 import re
 import sys
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import click
-from click.shell_completion import CompletionItem
 
 from sessionlog import __version__
 from sessionlog.cli import terminal
 from sessionlog.errors import SessionlogError
 from sessionlog.text.plain import did_you_mean, safe
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 # Command name -> (module, one line for the list of commands). Kept here so that `sessionlog --help` and shell
 # completion import none of them.
@@ -114,6 +117,8 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem  # for the Tab key only
+
         names = [name for name in self.list_commands(ctx) if name.startswith(incomplete)]
         options = click.Command.shell_complete(self, ctx, incomplete)
         return [*(CompletionItem(name, help=COMMANDS[name][1]) for name in names), *options]

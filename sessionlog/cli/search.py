@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from sessionlog.archive import lookup, notes, one_client, read, rebuild
+from sessionlog.archive import notes, one_client, read
 from sessionlog.archive.place import Place
 from sessionlog.ask.search import find as search
 from sessionlog.ask.search import labels
@@ -30,7 +30,6 @@ from sessionlog.cli.common import (
     unknown_value,
 )
 from sessionlog.cli.completion import agent_types, client_option, event_names, recorded_values, session_ids
-from sessionlog.cli.dialogue import progress_bar
 from sessionlog.cli.main import example
 from sessionlog.errors import SessionlogError
 from sessionlog.text import plain
@@ -98,6 +97,8 @@ def command(
     asked = places(project, everywhere)
     found = [place for place in asked if os.path.exists(place.db)]
     if wanted.session:  # says so if there is no such session
+        from sessionlog.archive import lookup
+
         wanted = wanted._replace(
             session=lookup.find_session(asked, wanted.session, wanted.client).session["session_id"]
         )
@@ -205,6 +206,8 @@ class _Bar:
         if total < self.LONG:
             return
         if self.bar is None:
+            from sessionlog.cli.dialogue import progress_bar
+
             self.bar = progress_bar(self.label, total)
         self.bar.update(done - self.bar.pos)
 
@@ -259,6 +262,8 @@ def _highlighted(hit: search.Hit) -> str:
 
 
 def _as_json(hit: search.Hit, client: str | None, partial: Partial | None) -> dict[str, Any]:
+    from sessionlog.archive import rebuild
+
     row = hit.row
     common: dict[str, Any] = {
         "project": hit.place.project,

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import gc
 
-from sessionlog.cli import light_inspect
+from sessionlog.cli import light_modules
 
 
 def main() -> None:
     """Run the command line."""
     # What is imported stays: to look for garbage in it takes a twentieth of the start. The command enables it again.
     gc.disable()
-    light_inspect.install()
+    light_modules.install()
     try:
         from sessionlog.cli.main import main
     except KeyboardInterrupt:  # Ctrl+C this early would print a traceback

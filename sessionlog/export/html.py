@@ -145,9 +145,7 @@ def _result(call: Call, diff: list[str], detail: str) -> Iterator[str]:
         yield _folded("all of it", _code(argument, detail))
     if diff:
         some = excerpt("\n".join(diff), detail)
-        lines = "".join(
-            [f"<span{_CLASSES.get(line[:1], '')}>{line}</span>" for line in _text(some.text).split("\n")]
-        )
+        lines = "".join([f"<span{_CLASSES.get(line[:1], '')}>{line}</span>" for line in _text(some.text).split("\n")])
         block = f'<pre class="diff" tabindex="0">{lines}</pre>{_left_out(some.left_out)}'
         yield block if len(diff) <= OPEN_DIFF else _folded(f"{len(diff):,} lines", block)
     if output := calls.new_output(call):

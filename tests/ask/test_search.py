@@ -243,6 +243,16 @@ def test_the_command(recorded: projects.Place) -> None:
     assert run("-postgres", "-n", "1")
 
 
+@pytest.mark.parametrize(
+    "text", ["按钮", "a按b钮", "按 x", "x 按", "é", "ㄱあ\u1100\u11ff\u1200", "\U0001b000é\U00020000"]
+)
+def test_a_short_question_has_the_words_of_a_long_text(text: str) -> None:
+    # Short texts are taken apart letter by letter, long ones by a regular expression.
+    long = f"{text} {'x' * 200}"
+    assert query.tokens(long)[:-1] == query.tokens(text)
+    assert query.segment(text).split() == query.tokens(text)
+
+
 def test_segmenting_is_stable() -> None:
     assert query.segment("a 按钮 getUserName HTTPServer") == (
         "a  按 钮  getUserName HTTPServer\nHTTP Server\nget User Name"

@@ -17,22 +17,23 @@ from tests.record.test_hook import prompt, tool
 # Prints what was imported beyond click, after a command.
 RUN = """
 import sys
-from sessionlog.cli import light_inspect
-light_inspect.install()
-import click, click.shell_completion
+from sessionlog.cli import light_modules
+light_modules.install()
+import click
 before = set(sys.modules)
 from sessionlog.cli.start import main
 try:
     main()
 finally:
-    print([sorted(set(sys.modules) - before), type(sys.modules["inspect"]).__name__], file=sys.stderr)
+    kinds = [type(sys.modules[name]).__name__ for name in ("inspect", "platform")]
+    print([sorted(set(sys.modules) - before), *kinds], file=sys.stderr)
 """
 
 COMMON = """
-sessionlog.__version__ sessionlog.archive sessionlog.archive.agent_event sessionlog.archive.append sessionlog.archive.event
+sessionlog.__version__ sessionlog.archive sessionlog.archive.append sessionlog.archive.event
 sessionlog.archive.files sessionlog.archive.locks sessionlog.archive.one_client sessionlog.archive.place
-sessionlog.archive.pulled sessionlog.archive.read sessionlog.archive.readonly sessionlog.archive.spool
-sessionlog.archive.transcript_counts sessionlog.archive.unreported sessionlog.archive.whose sessionlog.cli.common
+sessionlog.archive.pulled sessionlog.archive.read sessionlog.archive.readonly
+sessionlog.archive.unreported sessionlog.archive.whose sessionlog.cli.common
 sessionlog.cli.completion sessionlog.cli.main sessionlog.cli.start sessionlog.cli.table sessionlog.cli.terminal
 sessionlog.config sessionlog.errors sessionlog.fastlib sessionlog.system sessionlog.system.files sessionlog.text
 sessionlog.text.plain sessionlog.times
@@ -40,24 +41,24 @@ _blake2 _heapq gc _json _locale _sqlite3 heapq locale sqlite3 sqlite3.dbapi2
 """
 READING = """
 sessionlog.agents sessionlog.agents.claude_code sessionlog.agents.claude_code.tools sessionlog.agents.registry
-sessionlog.agents.translate sessionlog.archive.lookup sessionlog.archive.notes sessionlog.archive.rebuild
-sessionlog.archive.translation sessionlog.system.atomic sessionlog.transcripts sessionlog.transcripts.packed
-sessionlog.transcripts.stored_lines zlib
+sessionlog.agents.translate sessionlog.archive.agent_event sessionlog.archive.notes sessionlog.archive.translation
+sessionlog.transcripts sessionlog.transcripts.packed sessionlog.transcripts.stored_lines zlib
 """
 MAY_IMPORT = {
     "sessions": """
 sessionlog.archive.sidecar sessionlog.ask sessionlog.ask.rollup sessionlog.ask.rollup.build sessionlog.ask.rollup.open
 sessionlog.ask.rollup.sessions sessionlog.ask.rollup.stats sessionlog.cli.sessions sessionlog.session
-sessionlog.session.live json json.decoder json.encoder json.scanner
+sessionlog.session.live
 """,
     "search echo": f"""{READING}
 sessionlog.agents.claude_code.transcript_lines sessionlog.archive.sidecar sessionlog.archive.time_limit sessionlog.ask
 sessionlog.ask.search sessionlog.ask.search.build sessionlog.ask.search.find sessionlog.ask.search.index
 sessionlog.ask.search.labels sessionlog.ask.search.partial sessionlog.ask.search.query sessionlog.ask.search.slices
-sessionlog.ask.search.waiting sessionlog.cli.dialogue sessionlog.cli.search fcntl fnmatch
+sessionlog.ask.search.waiting sessionlog.cli.search fcntl fnmatch
 """,
     "show last": f"""{READING}
-sessionlog.agents.claude_code.tags sessionlog.cli.session_view sessionlog.cli.show sessionlog.session
+sessionlog.agents.claude_code.tags sessionlog.archive.lookup sessionlog.archive.rebuild
+sessionlog.cli.session_view sessionlog.cli.show sessionlog.session
 sessionlog.session.call sessionlog.session.header sessionlog.session.live sessionlog.session.load
 sessionlog.session.merge sessionlog.session.outline _bisect bisect
 """,
@@ -73,10 +74,11 @@ def test_a_short_command_imports_little(command: str, hook: Hook, place: Place) 
     words = command.split()
     subprocess.run([sys.executable, "-m", "sessionlog", *words], capture_output=True, check=True)  # builds indexes
     done = subprocess.run([sys.executable, "-c", RUN, *words], capture_output=True, text=True, check=True)
-    imported, inspect = ast.literal_eval(done.stderr.splitlines()[-1])
+    imported, inspect, platform = ast.literal_eval(done.stderr.splitlines()[-1])
     allowed = {*COMMON.split(), *MAY_IMPORT[command].split()}
     assert set(imported) <= allowed, sorted(set(imported) - allowed)
     assert inspect == "_Inspect"  # still the stand-in
+    assert platform == "_Platform"
 
 
 def test_help_has_the_real_inspect() -> None:
@@ -84,3 +86,19 @@ def test_help_has_the_real_inspect() -> None:
         [sys.executable, "-m", "sessionlog", "pick", "--help"], capture_output=True, text=True, check=True
     )
     assert "  Choose a session from a full-screen list" in done.stdout and "--help" in done.stdout
+
+
+def test_a_stand_in_gives_way_to_the_real_module() -> None:
+    code = """
+import sys
+from sessionlog.cli import light_modules
+light_modules.install()
+import platform
+system = platform.system()
+assert type(sys.modules["platform"]).__name__ == "_Platform"
+version = platform.python_version()
+print(system == sys.modules["platform"].system(), version == sys.modules["platform"].python_version())
+print(type(sys.modules["platform"]).__name__)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "True", "module"]

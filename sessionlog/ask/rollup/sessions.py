@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-import json
 import sqlite3
 from collections.abc import Iterable, Iterator
 from datetime import date, datetime, time, timedelta
@@ -13,6 +12,7 @@ from typing import Any, NamedTuple
 from sessionlog import times
 from sessionlog.ask.rollup.build import QUARTER, SORTS
 from sessionlog.errors import SessionlogError
+from sessionlog.fastlib import encode_json, parse_json
 
 Row = dict[str, Any]
 
@@ -64,7 +64,7 @@ def page(sources: Iterable[Source], filters: Filters, order: Order, after: str |
     key = _key_of_title if order.by == "title" else _position
     merged = list(islice(heapq.merge(*lists, key=key, reverse=order.descending), limit + 1))
     rows = merged[:limit]
-    more = json.dumps(_position(rows[-1]), ensure_ascii=False) if len(merged) > limit else None
+    more = encode_json(_position(rows[-1])) if len(merged) > limit else None
     return Page(rows, more)
 
 
@@ -201,7 +201,7 @@ _LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 def place_after(after: str) -> tuple[Any, str, str]:
     """What `Page.next` says: by what the last row was sorted, its session and its project."""
     try:
-        value, session_id, project = json.loads(after)
+        value, session_id, project = parse_json(after)
         if isinstance(value, str | int | float) and isinstance(session_id, str) and isinstance(project, str):
             return value, session_id, project
     except (ValueError, TypeError, RecursionError):
