@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import zlib
 from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
@@ -244,7 +243,7 @@ def _rewrite_chunk(connection: sqlite3.Connection, transcript_id: int, sequence:
     if rewritten != lines:
         connection.execute(
             "UPDATE transcript_chunks SET data = ?, hash = keyed_hash(hash) WHERE transcript_id = ? AND sequence = ?",
-            (zlib.compress(b"\n".join(rewritten), chunks.LEVEL), transcript_id, sequence),
+            (chunks.pack(b"\n".join(rewritten)), transcript_id, sequence),
         )
     return rewritten != lines
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import zlib
 from contextlib import closing
 from typing import NamedTuple
 
@@ -142,7 +141,7 @@ def _keep_out_lines(
             copy.execute(
                 "UPDATE transcript_chunks SET data = ?, hash = keyed_hash(hash) "
                 "WHERE transcript_id = ? AND sequence = ?",
-                (zlib.compress(kept_data, chunks.LEVEL) if kept_data else store.PRUNED, transcript_id, sequence),
+                (chunks.pack(kept_data), transcript_id, sequence),
             )
 
 

@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import sqlite3
-import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import closing, nullcontext
@@ -340,7 +339,7 @@ def _store_chunk(connection: sqlite3.Connection, key: tuple[int, int], data: byt
     connection.execute(
         "UPDATE transcript_chunks SET data = ?, hash = keyed_hash(hash), replacements = replacements + ? "
         "WHERE transcript_id = ? AND sequence = ?",
-        (zlib.compress(data, chunks.LEVEL), replacements, *key),
+        (chunks.pack(data), replacements, *key),
     )
     connection.execute("UPDATE transcripts SET replacements = replacements + ? WHERE id = ?", (replacements, key[0]))
 

@@ -4,7 +4,6 @@ Nothing here knows the database, so that other processes can do it.
 """
 
 import os
-import zlib
 
 from sessionlog.agents import transcripts
 from sessionlog.agents.claude_code import transcript_files
@@ -15,9 +14,9 @@ from sessionlog.redact import machine_key
 from sessionlog.redact.rules import Rules
 from sessionlog.system.files import open_regular
 from sessionlog.transcripts import pruned
-from sessionlog.transcripts.packed import Unreadable, entries, load_orjson, parse, unpack
+from sessionlog.transcripts.packed import Unreadable, entries, load_orjson, pack, parse, unpack
 
-__all__ = ["Unreadable", "entries", "parse", "unpack"]  # a part of what chunks are, also for those who read few
+__all__ = ["Unreadable", "entries", "pack", "parse", "unpack"]  # a part of what chunks are, also for those who read few
 
 load_orjson()
 
@@ -38,9 +37,6 @@ WHOLE = 64 << 20
 # A longer line is archived as it is, in pieces, and not understood.
 LONGEST_LINE = 64 << 20
 PIECE = 16 << 20
-
-# Level 2 is the fastest of all; 3 saves a seventh for 40 % more time, 6 a quarter for four times as much.
-LEVEL = 2
 
 # Secrets are looked for in blocks, and line by line where one is suspected: a call for every line costs more.
 BLOCK = 64 << 10
@@ -234,7 +230,7 @@ def digest(span: Span, rules: "Rules | None") -> Digest:
         len(data),
         fingerprint,
         ends,
-        zlib.compress(stored, LEVEL),
+        pack(stored),
         max(0, stored.count(MARKER) - data.count(MARKER)) if stored is not data else 0,
         reader.types,
         reader.rows,

@@ -1,4 +1,4 @@
-"""Reading what chunks hold: unpacked, and the JSON of a line. Commands that read a few lines import only this."""
+"""What chunks hold: packed, unpacked, and the JSON of a line. Commands that read a few lines import only this."""
 
 import sys
 import zlib
@@ -15,9 +15,23 @@ if TYPE_CHECKING:
 LARGEST = 80 << 20
 RATIO = 20
 
+# Of zlib, level 2 is the fastest of all; 3 saves a seventh for 40 % more time, 6 a quarter for four times as much.
+LEVEL = 2
+# ISA-L packs the same format in a fifth of that time, and a little tighter.
+ISAL_LEVEL = 1
+
 
 class Unreadable(SessionlogError):
     """A chunk is damaged, or too large when it is unpacked. It stays in the archive as it is."""
+
+
+def pack(data: bytes) -> bytes:
+    """The bytes as a chunk holds them; any zlib reads them. No bytes are packed in one way: they mark what was pruned."""
+    try:
+        from isal import isal_zlib
+    except ImportError:  # in the hook's importer, which has the standard library alone
+        return zlib.compress(data, LEVEL)
+    return isal_zlib.compress(data, ISAL_LEVEL) if data else zlib.compress(data, LEVEL)
 
 
 def unpack(packed: "Any") -> bytes:

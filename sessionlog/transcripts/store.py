@@ -2,7 +2,6 @@
 
 import sqlite3
 import time
-import zlib
 from itertools import chain, islice
 
 from sessionlog.agents.claude_code import prices, transcript_files, transcript_lines
@@ -22,7 +21,7 @@ else:
     from typing import NamedTuple
 
 # What a chunk holds whose bytes were pruned. Its place and hash stay, so that an import knows the file.
-PRUNED = zlib.compress(b"", chunks.LEVEL)
+PRUNED = chunks.pack(b"")
 
 # So many parts go into one statement: SQLite prepares the generated columns anew for each statement that it runs, which
 # takes as long as the rest of the row.

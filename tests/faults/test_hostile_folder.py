@@ -83,7 +83,17 @@ def trap(tmp_path: Path, mark: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "checkout"
     folder.mkdir()
     spring = f"open({str(mark)!r}, 'a').write(__name__ + chr(10))\n"
-    names = {*sys.stdlib_module_names, "click", "datasette", "orjson", "sessionlog", "sqlite_utils", "yaml", "pip"}
+    names = {
+        *sys.stdlib_module_names,
+        "click",
+        "datasette",
+        "isal",
+        "orjson",
+        "sessionlog",
+        "sqlite_utils",
+        "yaml",
+        "pip",
+    }
     for name in names:
         (folder / f"{name}.py").write_text(spring)
     for name in ("sessionlog", "multiprocessing", "hooks", "datasette"):

@@ -1,14 +1,16 @@
-"""Secrets are looked for in blocks of lines; what a block repeats is looked at once."""
+"""Chunks: secrets are looked for in blocks of lines, and what a block repeats once; what is packed, any zlib reads."""
 
 from __future__ import annotations
 
 import json
+import sys
+import zlib
 from pathlib import Path
 
 import pytest
 
 from sessionlog.redact.rules import Rules
-from sessionlog.transcripts import chunks
+from sessionlog.transcripts import chunks, store
 
 SECRET = "password='k8Zq3vT1xW9pLm'"
 WORDS = "the quick brown fox " * 300
@@ -47,3 +49,14 @@ def test_an_output_that_is_there_twice_is_searched_once() -> None:
     assert len(chunks._without_copies(data)) < len(data) - 3 * (len(WORDS) - 2 * chunks.AROUND - 10)
     other = result_line(WORDS, WORDS.replace("fox", "fax"))
     assert chunks._without_copies(other) is other
+
+
+@pytest.mark.parametrize("data", [b"", b"a", b"\n", b'{"type":"user"}\n' * 5000, bytes(range(256)) * 300])
+@pytest.mark.parametrize("fast", [True, False])
+def test_any_zlib_reads_what_is_packed(monkeypatch: pytest.MonkeyPatch, data: bytes, fast: bool) -> None:
+    if not fast:
+        monkeypatch.setitem(sys.modules, "isal", None)
+    found = chunks.pack(data)
+    assert zlib.decompress(found) == chunks.unpack(found) == data
+    # By these, it is known which chunks were pruned.
+    assert (found == store.PRUNED) == (len(found) <= len(store.PRUNED)) == (data == b"")
