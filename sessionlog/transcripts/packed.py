@@ -26,7 +26,7 @@ class Unreadable(SessionlogError):
 
 
 def pack(data: bytes) -> bytes:
-    """The bytes as a chunk holds them; any zlib reads them. No bytes are packed in one way: they mark what was pruned."""
+    """The bytes as a chunk holds them; any zlib reads them. No bytes are always packed alike: a mark of pruning."""
     try:
         from isal import isal_zlib
     except ImportError:  # in the hook's importer, which has the standard library alone
