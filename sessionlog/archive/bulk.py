@@ -6,18 +6,18 @@ chain are read once, several rows go into one statement, and hashes are computed
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import sys
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from sessionlog.archive import append
 from sessionlog.archive.event import COLUMNS
+from sessionlog.fastlib import blake2b
 
 if TYPE_CHECKING:
-    from sessionlog.archive.event import Record
     from sessionlog.archive.place import Place
 
 # An import can wait for hooks; a hook never waits long for an import, which writes in short transactions.
@@ -30,11 +30,12 @@ _ROW = ("id", *COLUMNS, "salt", "hash")
 _VALUES = f"({', '.join('?' * len(_ROW))})"
 _INSERT = f"INSERT INTO main.events ({', '.join(_ROW)}) VALUES "
 _SEVERAL = _INSERT + ", ".join([_VALUES] * AT_ONCE)
-_values_of = itemgetter(*COLUMNS)
-_digested = itemgetter(*map(("id", *COLUMNS, "salt").index, append.DIGESTED))
+_BEFORE, _AFTER = append.DIGESTED[: append.DIGESTED.index("id")], append.DIGESTED[append.DIGESTED.index("id") + 1 :]
+_before_id, _after_id = (itemgetter(*map((*COLUMNS, "salt").index, names)) for names in (_BEFORE, _AFTER))
+_NAMES_BEFORE, _NAMES_AFTER = ([name.encode() for name in names] for names in (_BEFORE, _AFTER))
 _NEWEST = "SELECT max(ifnull((SELECT last_removed_id FROM archive), 0), ifnull((SELECT max(id) FROM events), 0))"
 _HEAD = "SELECT head_hash FROM sessions WHERE session_id = ?"
-_DURATION = COLUMNS.index("duration_ms")
+_SESSION_ID, _DURATION = map(COLUMNS.index, ("session_id", "duration_ms"))
 
 
 def connect(place: Place) -> sqlite3.Connection:
@@ -49,6 +50,38 @@ def connect(place: Place) -> sqlite3.Connection:
     return connection
 
 
+# --- Events -----------------------------------------------------------------------------------------------------------
+
+# Of an event, what its hash covers before and after its id, which is known last; and the salt.
+Hashable = tuple[bytes, bytes, str]
+
+
+def hashable(values: Sequence[Any]) -> Hashable | None:
+    """What a hash needs of an event with these values of `COLUMNS`. It takes long, and other processes can do it.
+
+    None if a column holds something else than text: that is for SQLite to convert or refuse.
+    """
+    duration = values[_DURATION]
+    if duration is not None and (type(duration) is not int or not -(2**63) <= duration < 2**63):
+        return None
+    stored = [*values]
+    stored[_DURATION] = None if duration is None else str(duration)
+    salt = append.new_salt()
+    try:
+        stored = [value if value is None else value.encode() for value in (*stored, salt)]
+    except (AttributeError, UnicodeEncodeError):
+        return None
+    return _fields(_NAMES_BEFORE, _before_id(stored)), _fields(_NAMES_AFTER, _after_id(stored)), salt
+
+
+def _fields(names: Iterable[bytes], values: Iterable[bytes | None]) -> bytes:
+    pieces: list[bytes] = []
+    for name, value in zip(names, values):  # noqa: B905 (strict= costs)
+        if value is not None:
+            pieces += (b"%s %d\n" % (name, len(value)), value, b"\n")
+    return b"".join(pieces)
+
+
 class Appender:
     """Adds events to an archive; `write` before the transaction ends."""
 
@@ -57,40 +90,24 @@ class Appender:
         self._newest: int = connection.execute(_NEWEST).fetchone()[0]
         self._heads: dict[str, str | None] = {}
         self._rows: list[tuple[Any, ...]] = []
-        self._salts: list[str] = []
 
-    def add(self, record: Record) -> bool:
-        """Add an event. False if a column holds something else than text: that is for SQLite to convert or refuse."""
-        values = [*_values_of(record)]
-        duration = values[_DURATION]
-        if duration is not None and (type(duration) is not int or not -(2**63) <= duration < 2**63):
-            return False
-        values[_DURATION] = None
-        try:
-            stored = [value if value is None else value.encode() for value in values]
-        except (AttributeError, UnicodeEncodeError):
-            return False
-        values[_DURATION] = stored[_DURATION] = duration
-        session_id = record["session_id"]
+    def add(self, values: Sequence[Any], hashable: Hashable) -> None:
+        """Add an event."""
+        session_id = values[_SESSION_ID]
         if session_id not in self._heads:
             found = self._connection.execute(_HEAD, (session_id,)).fetchone()
             self._heads[session_id] = found and found[0]
         self._newest += 1
-        salt = self._new_salt()
-        row = (self._newest, *stored, salt.encode())
-        hashed = append.link(self._heads[session_id], append.digest(_digested(row)))
-        self._heads[session_id] = hashed
-        self._rows.append((self._newest, *values, salt, hashed))
+        before, after, salt = hashable
+        number = b"%d" % self._newest
+        state = blake2b(before, digest_size=append.HASH_SIZE)
+        state.update(b"id %d\n%s\n" % (len(number), number))
+        state.update(after)
+        link = self._heads[session_id] = append.link(self._heads[session_id], state.digest())
+        self._rows.append((self._newest, *values, salt, link))
         if len(self._rows) == AT_ONCE:
             self._connection.execute(_SEVERAL, [*chain.from_iterable(self._rows)])
             self._rows.clear()
-        return True
-
-    def _new_salt(self) -> str:
-        if not self._salts:
-            random = os.urandom(16 * AT_ONCE).hex()
-            self._salts = [random[start : start + 32] for start in range(0, len(random), 32)]
-        return self._salts.pop()
 
     def write(self) -> None:
         """Write what was added and waits for more."""

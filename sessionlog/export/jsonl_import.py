@@ -7,12 +7,13 @@ parse and clean some hundred at a time; this one writes them.
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 from zlib import crc32
 
 from sessionlog.archive import append, bulk, whose
@@ -20,7 +21,7 @@ from sessionlog.archive import place as projects
 from sessionlog.archive.event import COLUMNS
 from sessionlog.errors import SessionlogError
 from sessionlog.export import jsonl
-from sessionlog.export.jsonl_records import LONGEST_LINE, Record, Records, records
+from sessionlog.export.jsonl_records import LONGEST_LINE, Events, events
 from sessionlog.fastlib import parse_json
 from sessionlog.redact.rules import Rules
 from sessionlog.system.files import open_regular
@@ -41,6 +42,8 @@ WORTH_A_POOL = 4 << 20
 
 # Events of one transaction: hooks that write to the same archive wait no longer than this takes.
 BATCH = 1000
+
+_SESSION_ID, _AT, _RESPONSE = map(COLUMNS.index, ("session_id", "at", "tool_response"))
 
 
 def is_export(path: str) -> bool:
@@ -80,17 +83,17 @@ def run(path: str, summary: Summary, dry_run: bool = False) -> None:
             blocks = _blocks(file, is_known)
             submit, ahead = _readers(os.path.getsize(path), stack)
             for numbers, found in _in_order(blocks, submit, ahead):
-                for number, record in zip(numbers, found, strict=True):
-                    if isinstance(record, str):
-                        summary.skips.append(Skip(path, number, f"no event of an export: {record}"))
+                for number, event in zip(numbers, found, strict=True):
+                    if isinstance(event, str):
+                        summary.skips.append(Skip(path, number, f"no event of an export: {event}"))
                         continue
-                    project, fields = record
+                    project, values, hashable = event
                     try:
-                        new += target(project).add(fields)
+                        new += target(project).add(values, hashable)
                     except _BAD_VALUE as error:
                         summary.skips.append(Skip(path, number, f"the archive does not take it: {error}"))
                         continue
-                    summary.sessions.add(fields["session_id"])
+                    summary.sessions.add(values[_SESSION_ID])
                     summary.projects.add(project)
         for one in targets.values():
             one.commit()
@@ -138,29 +141,29 @@ def _blocks(file: BinaryIO, is_known: Callable[[bytes], bool]) -> Iterator[Numbe
         yield numbers, lines
 
 
-def _readers(size: int, stack: ExitStack) -> tuple[Callable[[list[bytes]], Callable[[], Records]], int]:
-    """How lines become records, and how many blocks are worked on at once."""
+def _readers(size: int, stack: ExitStack) -> tuple[Callable[[list[bytes]], Callable[[], Events]], int]:
+    """How lines become events, and how many blocks are worked on at once."""
     home = projects.home_folder()
     if size < WORTH_A_POOL:
         rules = Rules(home)
-        return lambda lines: lambda: records(lines, rules), 1
+        return lambda lines: lambda: events(lines, rules), 1
     from sessionlog.system import workers
 
     count = os.cpu_count() or 1
     pool = stack.enter_context(workers.Pool(count, "sessionlog.export.jsonl_records", home))
 
-    def submit(lines: list[bytes]) -> Callable[[], Records]:
-        future: Future[Records] = pool.submit(lines)
+    def submit(lines: list[bytes]) -> Callable[[], Events]:
+        future: Future[Events] = pool.submit(lines)
         return future.result
 
     return submit, count + 2
 
 
 def _in_order(
-    blocks: Iterator[Numbered], submit: Callable[[list[bytes]], Callable[[], Records]], ahead: int
-) -> Iterator[tuple[list[int], Records]]:
+    blocks: Iterator[Numbered], submit: Callable[[list[bytes]], Callable[[], Events]], ahead: int
+) -> Iterator[tuple[list[int], Events]]:
     """Keep a few blocks in work, and take them as they were given out."""
-    waiting: deque[tuple[list[int], Callable[[], Records]]] = deque()
+    waiting: deque[tuple[list[int], Callable[[], Events]]] = deque()
     for numbers, lines in blocks:
         waiting.append((numbers, submit(lines)))
         while len(waiting) >= ahead:
@@ -178,19 +181,19 @@ class _Beginning(NamedTuple):
     session_id: str
 
 
-_BEGINNING = b'{"sessionlog":{"version":%d,"project":"' % jsonl.VERSION
+_BEGINNING = re.compile(
+    rb'\{"sessionlog":\{"version":%d,"project":"([^"\\]*)","at":"([^"]*)".*?\},"session_id":"([^"\\]+)"'
+    % jsonl.VERSION,
+    re.DOTALL,
+)
 
 
 def _beginning(line: bytes) -> _Beginning | None:
-    if not line.startswith(_BEGINNING):
-        return None
-    project, _, rest = line[len(_BEGINNING) : len(_BEGINNING) + 5000].partition(b'","at":"')
-    at = rest.partition(b'"')[0]
-    session_id = rest.partition(b'},"session_id":"')[2].partition(b'"')[0]
-    if b"\\" in project or b'"' in project or not session_id or b"\\" in session_id:
+    found = _BEGINNING.match(line, 0, 5000)
+    if found is None:
         return None
     try:
-        return _Beginning(project.decode(), at.decode(), session_id.decode())
+        return _Beginning(*[text.decode() for text in found.groups()])
     except UnicodeDecodeError:
         return None
 
@@ -243,36 +246,39 @@ class _Target:
         query = "SELECT 1 FROM events WHERE session_id = ? AND id <= ? LIMIT 1"
         return bool(self._connection and self._connection.execute(query, (session_id, self._before)).fetchone())
 
-    def add(self, record: Record) -> bool:
+    def add(self, values: tuple[Any, ...], hashable: bulk.Hashable | None) -> bool:
         """Whether the event was new."""
         if self._connection is None:
             return True
-        limit = self._limits.get(record["session_id"])
-        if pruned.is_out(limit, record["at"]):
+        limit = self._limits.get(values[_SESSION_ID])
+        if pruned.is_out(limit, values[_AT]):
             return False
-        if record["tool_response"] and pruned.is_silenced(limit, record["at"]):
-            record["tool_response"] = pruned.MARKER_JSON
+        if values[_RESPONSE] and pruned.is_silenced(limit, values[_AT]):
+            values = (*values[:_RESPONSE], pruned.MARKER_JSON, *values[_RESPONSE + 1 :])
+            hashable = bulk.hashable(values)
         if not self._pending:
             self._connection.execute("BEGIN IMMEDIATE")
         self._pending += 1
-        added = self._append(self._connection, record)
+        added = self._append(self._connection, values, hashable)
         if self._pending >= BATCH:
             self.commit()
         return added
 
-    def _append(self, connection: sqlite3.Connection, record: Record) -> bool:
-        values = {**record, "before": self._before}
-        session_id = record["session_id"]
+    def _append(self, connection: sqlite3.Connection, values: tuple[Any, ...], hashable: bulk.Hashable | None) -> bool:
+        session_id = values[_SESSION_ID]
         if session_id not in self._lines:
             self._lines[session_id] = frozenset() if self._has_session(session_id) else None
-        if self._lines[session_id] is not None and connection.execute(f"SELECT {self._IS_THERE}", values).fetchone()[0]:
-            return False
+        if hashable is None or self._lines[session_id] is not None:
+            named = {**dict(zip(COLUMNS, values, strict=True)), "before": self._before}
+            if hashable is None:
+                self._write()
+                return append.add(connection, self._ADD, named)
+            if connection.execute(f"SELECT {self._IS_THERE}", named).fetchone()[0]:
+                return False
         if self._appender is None:
             self._appender = bulk.Appender(connection)
-        if self._appender.add(record):
-            return True
-        self._write()
-        return append.add(connection, self._ADD, values)
+        self._appender.add(values, hashable)
+        return True
 
     def _write(self) -> None:
         if self._appender is not None:

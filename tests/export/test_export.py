@@ -22,6 +22,7 @@ from sessionlog.archive import counters, read
 from sessionlog.archive import place as projects
 from sessionlog.export import jsonl, jsonl_import, jsonl_records
 from sessionlog.export import write as export
+from sessionlog.fastlib import parse_json
 from sessionlog.maintain import verify
 from sessionlog.text import inert_markdown
 from sessionlog.transcripts import importer
@@ -131,7 +132,35 @@ def test_any_payload_survives_a_line(payload: dict[str, Any]) -> None:
     record_ = normalise(payload, at_ms=1, via="x")
     line = jsonl._line("/p", tuple(record_[name] for name in jsonl._ORDER))
     assert line.index(b"\n") == len(line) - 1 and line.startswith(b'{"sessionlog":{"version":')
-    assert jsonl_records.record(line, None) == ("/p", record_)
+    assert jsonl_records.row(line, None) == ("/p", tuple(record_.values()))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("0", "-0", "-0.0", "1.0", "1e5", "1E-7", "0.1", "9223372036854775807", "-9223372036854775809", "1" * 30),
+        *("18446744073709551615", "18446744073709551616", "123456789012345678.5", "1e22", "5e-324", "2.5e307"),
+        *(
+            '"\\u0000"',
+            '"\\ud800"',
+            '"\\ud83d\\ude00"',
+            '"a\tb"',
+            '"a\0b"',
+            '"\x7f"',
+            '"é测"',
+            '"\\\\u0041"',
+            '{"a":1,"a":2}',
+        ),
+    ],
+)
+def test_both_readers_of_json_give_the_same_row(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    about = '{"version":1,"project":"/p","at":"2026-11-18T00:00:00.000Z","via":"x"}'
+    names = ("prompt", "duration_ms", "tool_response", "extra")
+    fields = "".join([f',"{name}":{value}' for name in names])
+    line = f'{{"sessionlog":{about},"session_id":"s","hook_event_name":"Stop"{fields},"tool_input":{{"x":[{value}]}}}}'
+    fast = jsonl_records.row(line.encode(), None)
+    monkeypatch.setattr(jsonl_records, "_parsed", lambda line: (parse_json(line.decode()), False))
+    assert repr(fast) == repr(jsonl_records.row(line.encode(), None))
 
 
 def test_a_line_is_the_flat_payload_after_what_the_archive_knows(place: projects.Place) -> None:
