@@ -214,15 +214,18 @@ class Writer:
         """Insert parts, some in one statement; returns how many are new."""
         columns = ", ".join(transcript_lines.COLUMNS)
         # The digest counts its lines from 0, as it was made before it was known how many come first.
-        values = f"({self.id}, ? + {self.first_line}, {', '.join('?' * (len(transcript_lines.COLUMNS) - 1))})"
+        first = (self.id, self.first_line)
+        values = f"(?1, ?2 + ?, {', '.join('?' * (len(transcript_lines.COLUMNS) - 1))})"
         insert = f"INSERT OR IGNORE INTO transcript_parts (transcript_id, {columns}) VALUES "
         done, rest = 0, iter(messages)
         if at_once > 1:
             several = insert + ", ".join([values] * at_once)
             while len(rows := [*islice(rest, at_once)]) == at_once:
-                done += self.connection.execute(several, [*chain.from_iterable(rows)]).rowcount
+                done += self.connection.execute(several, [*first, *chain.from_iterable(rows)]).rowcount
             rest = iter(rows)
-        return done + max(0, self.connection.executemany(insert + values, rest).rowcount)
+        # One after the other: the number of a call depends on the rows before it.
+        one_by_one = ((*first, *row) for row in rest)
+        return done + max(0, self.connection.executemany(insert + values, one_by_one).rowcount)
 
     def _make_reachable(self) -> None:
         """Whatever is archived belongs to a session, by which it is shown, restored and removed."""

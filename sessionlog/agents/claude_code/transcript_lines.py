@@ -119,6 +119,7 @@ class Reader:
         self.facts: dict[str, dict[str, Any]] = {}
         self.types: dict[str, int] = {}
         self._context: tuple[Any, ...] = ()
+        self._last_usage: tuple[Any, ...] = ()
         self._open_calls: dict[str | None, Part] = {}
         self._last_at: str | None = None
 
@@ -237,20 +238,20 @@ class Reader:
                 facts["last_at"] = at
         if self.agent_id:  # a sub-agent may work in a worktree of its own
             return
+        if model and model != "<synthetic>":
+            facts["model"] = model
         context = (
             session_id,
             branch,
-            model,
             *map(entry.get, ("version", "entrypoint", "sessionKind", "forkedFrom", "cwd")),
         )
         if context == self._context:  # as a rule all lines say the same
             return
         self._context = context
-        version, entrypoint, kind, origin, cwd = context[3:]
+        version, entrypoint, kind, origin, cwd = context[2:]
         origin = _object(origin)
         found = {
             "git_branch": branch,
-            "model": None if model == "<synthetic>" else model,
             "client_version": _text(version),
             "entrypoint": _text(entrypoint),
             "session_kind": _text(kind),
@@ -272,6 +273,9 @@ class Reader:
     ) -> None:
         own = _text(message.get("id")) or _text(entry.get("uuid")) or f"{session_id} {at}"
         key = (own, _text(entry.get("requestId")) or "")
+        if (key, usage) == self._last_usage:  # as a rule all lines of an answer say the same
+            return
+        self._last_usage = (key, usage)
         is_copy = 1 if "forkedFrom" in entry or session_id != self.session_id else 0
         counts = tokens(usage)
         known = self.usage.get(key)
