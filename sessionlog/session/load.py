@@ -220,7 +220,7 @@ def _is_call(item: Item) -> bool:
 def _rows_of_calls(
     connection: sqlite3.Connection, table: str, columns: tuple[str, ...], session_id: str, ids: list[str | None]
 ) -> Iterator[list[Row]]:
-    """The rows of each of these calls, as they are read: one query for all takes half the time of one for each."""
+    """The rows of each of these calls, as they are read: one query for all takes less time than one for each."""
     if not ids:
         return
     cursor = connection.cursor()
