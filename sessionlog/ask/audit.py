@@ -15,8 +15,10 @@ were still alive at :since.
 
 from __future__ import annotations
 
+import math
 import sqlite3
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import cache
 from pathlib import Path
@@ -34,9 +36,13 @@ FOLDER = Path(__file__).parent / "audits"
 # In this order they are listed.
 GROUPS = ("Risks", "Permissions", "Trouble", "Work")
 
-# A count that takes longer (s) is not worth waiting for in a list.
-PATIENCE = 0.3
-FEW = 100
+# How long (s) people wait for an answer, of all archives together; then they see how far back it goes.
+SECONDS = 1.5
+# The same for the numbers in a list, of all audits and archives together.
+PATIENCE = 1.5
+
+# Events and messages that are looked at first. Then comes so many times as much, and so on: what is read again is little.
+FIRST, GROWTH = 20_000, 4
 
 
 class Audit(NamedTuple):
@@ -59,6 +65,14 @@ class Count(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.rows:,}{'' if self.is_all else '+'}" if self.rows or self.is_all else "?"
+
+
+class Answer(NamedTuple):
+    """The rows that an audit finds, and since when: later than it was asked for, if there was no time for more."""
+
+    rows: list[Row]
+    is_all: bool
+    back_to: str
 
 
 @cache
@@ -124,35 +138,89 @@ def ask_all(
     for place in places:
         with closing(one_client.connect(place, client)) as connection, limited(connection, seconds):
             clients = one_client.by_session(connection)
-            for row in ask(connection, query, since):
-                whose = {"client": clients.get(row["session_id"])} if "session_id" in row else {}
-                rows.append({"project": place.project, **row, **whose})
+            rows += (_with_origin(row, place, clients) for row in ask(connection, query, since))
     return rows
 
 
+def ask_newest_first(
+    places: Sequence[Place], query: Audit, since: str = "", seconds: float = SECONDS, client: str | None = None
+) -> Answer:
+    """As `ask_all`, but no longer than about so many seconds: the newest time first, then further and further back."""
+    deadline = time.monotonic() + seconds
+    rows: list[Row] = []
+    back_to = since
+    for number, place in enumerate(places):
+        with closing(one_client.connect(place, client)) as connection:
+            share = (deadline - time.monotonic()) / (len(places) - number)
+            for begin, found in _further_back(connection, query, since, share, at_least_one=True):
+                own, own_back_to = found, begin
+            clients = one_client.by_session(connection)
+        rows += (_with_origin(row, place, clients) for row in own)
+        back_to = max(back_to, own_back_to)
+    return Answer(rows, back_to == since, back_to)
+
+
+def _further_back(
+    connection: sqlite3.Connection, query: Audit, since: str, seconds: float, at_least_one: bool = False
+) -> Iterator[tuple[str, list[Row]]]:
+    """The rows since one moment after the other, each earlier, the last one `since`; ends early if time is up."""
+    deadline = time.monotonic() + seconds
+    allowed = None if at_least_one else seconds
+    for begin in _moments(connection, since) if math.isfinite(seconds) else [since]:
+        try:
+            with limited(connection, allowed):
+                rows = ask(connection, query, begin)
+        except TookTooLong:
+            return
+        yield begin, rows
+        allowed = deadline - time.monotonic()
+
+
+def _moments(connection: sqlite3.Connection, since: str) -> Iterator[str]:
+    """Since when there are so many events and messages, then more and more of them; in the end, `since`."""
+    cursor = connection.cursor()
+    cursor.row_factory = None
+    newest = cursor.execute(
+        "SELECT started_at, events + ifnull(messages, 0) FROM sessions "
+        "LEFT JOIN session_facts AS facts ON facts.session_id = sessions.session_id "
+        "WHERE started_at > :since ORDER BY started_at DESC",
+        {"since": since},
+    )
+    enough, seen = FIRST, 0
+    for started_at, size in newest:
+        if seen >= enough:
+            yield started_at
+            enough *= GROWTH
+        seen += size
+    yield since
+
+
+def _with_origin(row: Row, place: Place, clients: dict[str, str]) -> Row:
+    """With its project, and the agent if it is about a session."""
+    whose = {"client": clients.get(row["session_id"])} if "session_id" in row else {}
+    return {"project": place.project, **row, **whose}
+
+
 def counts(
-    places: Iterable[Place], since: str = "", patience: float = PATIENCE, client: str | None = None
+    places: Sequence[Place], since: str = "", patience: float = PATIENCE, client: str | None = None
 ) -> dict[str, Count]:
-    """How many rows each audit finds in all these archives, as far as that can be found out quickly."""
+    """How many rows each audit finds in all these archives; at least how many, where there is no time for all."""
     found = dict.fromkeys(audits(), Count(0, True))
+    deadline = time.monotonic() + patience
+    left = len(places) * len(found)
     for place in places:
         with closing(one_client.connect(place, client)) as connection:
             for name, query in audits().items():
-                more = _count(connection, query, since, patience)
+                more = _count(connection, query, since, (deadline - time.monotonic()) / left)
                 found[name] = Count(found[name].rows + more.rows, found[name].is_all and more.is_all)
+                left -= 1
     return found
 
 
 def _count(connection: sqlite3.Connection, query: Audit, since: str, seconds: float) -> Count:
-    """All rows; if counting them takes too long, whether there are more than a hundred."""
-    cursor = connection.cursor()
-    cursor.row_factory = None
-    for limit in (-1, FEW + 1):
-        try:
-            with limited(connection, seconds):
-                counted = f"SELECT count(*) FROM (SELECT 1 FROM ({query.sql}) LIMIT {limit})"
-                number: int = cursor.execute(counted, {"since": since}).fetchone()[0]
-            return Count(number, True) if limit < 0 or number <= FEW else Count(FEW, False)
-        except TookTooLong:
-            continue
-    return Count(0, False)
+    """All rows, or those of the time for which there is time."""
+    counted = query._replace(sql=f"SELECT count(*) AS rows FROM ({query.sql})")
+    count = Count(0, False)
+    for begin, (row,) in _further_back(connection, counted, since, seconds):
+        count = Count(row["rows"], begin == since)
+    return count

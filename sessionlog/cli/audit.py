@@ -41,6 +41,12 @@ BETWEEN = "\n"  # rows of several lines
 @client_option
 @project_options
 @click.option("--empty", "with_empty", is_flag=True, help="Without NAME, list also the audits that find nothing.")
+@click.option(
+    "--wait/--no-wait",
+    default=None,
+    help="Read all of a large archive before the answer, or answer after 2 seconds from the newest part and say so. "
+    "The default is to wait with --json, --csv and --fail-if-any only.",
+)
 @form_options("json", "csv")
 @click.option(
     "--fail-if-any",
@@ -56,6 +62,7 @@ def command(
     project: str | None,
     everywhere: bool,
     with_empty: bool,
+    wait: bool | None,
     form: str | None,
     fail_if_any: bool,
 ) -> None:
@@ -70,12 +77,14 @@ def command(
         if form and not query:
             _print_list(dict.fromkeys(audit.audits(), audit.Count(0, False)), form, with_empty)
         raise _nothing_of(client) if client and audit.has_sessions(found) else read.nothing_recorded(asked)
+    waits = fail_if_any or (form is not None and query is not None) if wait is None else wait
     if query:
-        rows = audit.ask_all(found, query, since or "", client=client)
-        _print_answer(rows, form, everywhere)
-        findings = len(rows)
+        seconds = float("inf") if waits else audit.SECONDS
+        answer = audit.ask_newest_first(found, query, since or "", seconds, client)
+        _print_answer(answer, form, everywhere)
+        findings = len(answer.rows)
     else:
-        patience = float("inf") if fail_if_any else audit.PATIENCE
+        patience = float("inf") if waits else audit.PATIENCE
         counts = audit.counts(found, since or "", patience, client)
         _print_list(counts, form, with_empty)
         findings = sum(counts[query.name].rows for query in audit.audits().values() if query.finding)
@@ -106,8 +115,8 @@ def _print_list(counts: dict[str, audit.Count], form: str | None, with_empty: bo
             count = counts[query.name]
             number = click.style(f"{count!s:>6}", fg="red" if query.finding and count.rows else None)
             terminal.print_line(f"{number}  {click.style(query.name.ljust(widest), fg='yellow')}  {query.title}")
-    if any(not count.is_all and not count.rows for count in counts.values()):
-        click.secho("? takes long to count: ask for it by name.", dim=True)
+    if not all(count.is_all for count in counts.values()):
+        click.secho("+ and ? are counts of the newest part; add --wait to count all of it.", dim=True)
     if empty and not with_empty:
         which = "it" if len(empty) == 1 else "them"
         click.secho(f"{plain.counted(len(empty), 'audit')} found nothing (--empty lists {which}).", fg="green")
@@ -115,13 +124,19 @@ def _print_list(counts: dict[str, audit.Count], form: str | None, with_empty: bo
         click.secho("`sessionlog audit NAME` shows the rows.", dim=True)
 
 
-def _print_answer(rows: list[audit.Row], form: str | None, with_project: bool) -> None:
+def _print_answer(answer: audit.Answer, form: str | None, with_project: bool) -> None:
+    rows = answer.rows
     if form:
         print_rows(list(rows[0]) if rows else ["project"], (tuple(row.values()) for row in rows), form)
     elif rows:
         _print_sessions(rows, with_project)
-    else:
+    elif answer.is_all:
         click.secho("Nothing found.", fg="green")
+    else:  # no all-clear
+        click.echo("Nothing found so far.")
+    if not answer.is_all:
+        back_to = plain.local_time(answer.back_to)
+        click.secho(f"Searched back to {back_to}; add --wait to search all of it.", fg="yellow", err=form is not None)
 
 
 def _print_sessions(rows: list[audit.Row], with_project: bool) -> None:

@@ -16,7 +16,6 @@ from datasette.utils.asgi import NotFound, Response
 
 from sessionlog import times as when
 from sessionlog.archive import one_client
-from sessionlog.archive.time_limit import TookTooLong
 from sessionlog.ask import audit
 from sessionlog.errors import SessionlogError
 from sessionlog.web import archives, background
@@ -47,12 +46,14 @@ class Asked(NamedTuple):
     since_at: str  # as the archive writes it
     chosen: list[Archive]
     clients: list[str]  # that have sessions in any archive
+    wait: bool  # rather than see the newest part
 
 
 class AuditTable(NamedTuple):
     """Rows to show: each with its archive and the moment that it is about."""
 
     rows: list[tuple[Archive, audit.Row, str]]
+    back_to: str  # if that is not all
     columns: list[str]
     numeric: set[str]
     total: int
@@ -106,20 +107,14 @@ async def answer(datasette: Any, request: Any) -> Response:
     """One question and what it finds."""
     query = _query(request)
     asked = await _asked(datasette, request)
-    problem, found = "", None
-    job = await background.ask(("audit", query.name, *asked[:4]), lambda tell: _answer(query, asked))
-    if job.is_done:
-        try:
-            found = job.result
-        except TookTooLong as error:
-            problem = f"No answer yet: {error}. Choose a shorter time, or one project."
+    job = await background.ask(("audit", query.name, *asked[:4], asked.wait), lambda tell: _answer(query, asked))
     return await pages.render(
         datasette,
         request,
         "audit",
         query=query,
-        answer=found,
-        problem=problem,
+        answer=job.result if job.is_done else None,
+        wait=asked.wait,
         waiting=not job.is_done,
         editors=[(archive, _editor(archive, query, asked)) for archive in asked.chosen],
         downloads=[
@@ -161,9 +156,10 @@ async def _asked(datasette: Any, request: Any) -> Asked:
     since = (request.args.get("since") or "").strip()[:40]
     client = (request.args.get("client") or "").strip()[:100]
     since_at = when.parse(since) if since else ""
+    wait = bool(request.args.get("wait"))
     every = [archive.place for archive in archives.find(datasette).values()]
     clients = await asyncio.to_thread(one_client.present, every)
-    return Asked(project, client, since, since_at, archives.chosen(datasette, [project]), sorted(clients))
+    return Asked(project, client, since, since_at, archives.chosen(datasette, [project]), sorted(clients), wait)
 
 
 def _given(asked: Asked) -> dict[str, str]:
@@ -208,10 +204,12 @@ def of_one_client(sql: str) -> str:
 
 def _answer(query: audit.Audit, asked: Asked) -> AuditTable:
     found: list[tuple[Archive, audit.Row]] = []
+    back_to = ""
+    seconds = SECONDS if asked.wait else audit.SECONDS / max(1, len(asked.chosen))
     for archive in asked.chosen:
-        found += [
-            (archive, row) for row in audit.ask_all([archive.place], query, asked.since_at, SECONDS, asked.client)
-        ]
+        part = audit.ask_newest_first([archive.place], query, asked.since_at, seconds, asked.client)
+        found += [(archive, row) for row in part.rows]
+        back_to = back_to if part.is_all else max(back_to, part.back_to)
     if len(asked.chosen) > 1 and found and "at" in found[0][1]:
         found.sort(key=lambda pair: str(pair[1]["at"] or ""), reverse=True)
     shown = found[:SHOWN]
@@ -225,7 +223,7 @@ def _answer(query: audit.Audit, asked: Asked) -> AuditTable:
     numeric = {
         name for name in columns if all(row[name] is None or isinstance(row[name], (int, float)) for _, row in shown)
     }
-    return AuditTable(_with_moments(shown), columns, numeric, len(found))
+    return AuditTable(_with_moments(shown), back_to, columns, numeric, len(found))
 
 
 def _with_moments(rows: list[tuple[Archive, audit.Row]]) -> list[tuple[Archive, audit.Row, str]]:

@@ -57,18 +57,27 @@ WITH
             ]
         }') AS kind, json_each(kind.value) AS pattern
     ),
-    calls AS (
-        SELECT id, session_id, coalesce(started_at, finished_at) AS at, agent_id, command, outcome
-        FROM tool_calls
-        WHERE action = 'run' AND coalesce(started_at, finished_at, '') >= :since
-            AND (id < 0 OR id >= iif(:since = '', 0, (
+    -- A call's start, its end, and what its transcript says.
+    commands AS (
+        SELECT id, session_id, at, agent_id, tool_name, tool_use_id, event, command, outcome
+        FROM events
+        WHERE event IN ('PreToolUse', 'PostToolUse', 'PostToolUseFailure') AND action = 'run' AND at >= :since
+            AND id >= iif(:since = '', 0, (
                 SELECT min(id) FROM events
                 WHERE session_id IN (SELECT session_id FROM sessions WHERE last_at >= :since) AND at >= :since
-            )))
+            ))
+        UNION ALL
+        SELECT -id, session_id, at, agent_id, tool_name, tool_use_id, '', command, NULL
+        FROM transcript_parts
+        WHERE kind = 'tool_use' AND action = 'run' AND coalesce(at, '') >= :since
+            AND id >= iif(:since = '', 0, (
+                SELECT min(id) FROM transcript_parts
+                WHERE session_id IN (SELECT session_id FROM sessions WHERE last_at >= :since) AND at >= :since
+            ))
     ),
     -- A hundred patterns a command take long; most commands have none of these words.
     suspects AS (
-        SELECT * FROM calls
+        SELECT * FROM commands
         WHERE instr(command, 'rm ') OR instr(command, 'git ') OR instr(command, 'find ') OR instr(command, 'shred ')
             OR instr(command, 'dd ') OR instr(command, 'mkfs') OR instr(command, 'su ') OR instr(command, 'sudo')
             OR instr(command, 'doas ') OR instr(command, 'pkexec ') OR instr(command, 'chmod ')
@@ -89,11 +98,41 @@ WITH
             replace(' ' || command || ' ', char(10), ' '), char(9), ' '), '"', ' '), '''', ' '), '(', ' '),
             ')', ' '), ';', ' '), '&', ' '), '|', ' | '), '/bin/', ' '), '  ', ' '), '  ', ' ')) AS words
         FROM suspects
+    ),
+    -- Each call once: by the first that is known of it.
+    found AS (
+        SELECT worded.*, group_concat(DISTINCT kind) AS kind
+        FROM worded CROSS JOIN rules
+        WHERE words GLOB pattern AND (event = 'PreToolUse' OR NOT EXISTS (
+            SELECT 1 FROM events AS first
+            WHERE first.tool_use_id = worded.tool_use_id AND first.session_id = worded.session_id
+                AND first.event IN (
+                    'PreToolUse', iif(worded.id < 0, 'PostToolUse', ''), iif(worded.id < 0, 'PostToolUseFailure', '')
+                )
+        ))
+        GROUP BY session_id, id
     )
 SELECT
-    at, session_id, group_concat(DISTINCT kind) AS kind, command,
-    outcome, agent_id
-FROM worded CROSS JOIN rules
-WHERE words GLOB pattern
-GROUP BY session_id, id
+    at, session_id, kind, command,
+    coalesce(
+        outcome,
+        (
+            SELECT done.outcome FROM events AS done
+            WHERE done.tool_use_id = found.tool_use_id AND done.session_id = found.session_id
+                AND done.event IN ('PostToolUse', 'PostToolUseFailure')
+        ),
+        (
+            SELECT part.outcome FROM transcript_parts AS part
+            WHERE part.tool_use_id = found.tool_use_id AND part.session_id = found.session_id
+                AND part.kind = 'tool_result'
+        ),
+        (
+            SELECT denied.outcome FROM events AS denied
+            WHERE denied.tool_use_id = found.tool_use_id AND denied.session_id = found.session_id
+                AND denied.event = 'PermissionDenied'
+        ),
+        'no result'
+    ) AS outcome,
+    agent_id
+FROM found
 ORDER BY at DESC

@@ -17,6 +17,10 @@ WITH changed AS (
     SELECT session_id, at, tool_name, action, iif(json_valid(tool_input), json_extract(tool_input, '$.notebook_path'), NULL)
     FROM events
     WHERE event = 'PostToolUse' AND action = 'edit' AND tool_name = 'NotebookEdit' AND at >= :since
+        AND id >= iif(:since = '', 0, (
+            SELECT min(id) FROM events
+            WHERE session_id IN (SELECT session_id FROM sessions WHERE last_at >= :since) AND at >= :since
+        ))
     UNION ALL
     -- What no hook saw.
     SELECT session_id, at, tool_name, action, file_path

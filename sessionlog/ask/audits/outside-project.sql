@@ -8,23 +8,30 @@
 
 WITH
     -- Few paths, named by many events: an index gives them without reading one event.
-    paths AS MATERIALIZED (
-        SELECT DISTINCT file_path
+    named AS (
+        SELECT DISTINCT file_path FROM events WHERE :since = '' AND file_path GLOB '/*'
+        UNION
+        SELECT file_path
         FROM events
-        WHERE file_path GLOB '/*'
+        WHERE :since <> '' AND event = 'PostToolUse' AND +file_path GLOB '/*'
             AND id >= iif(:since = '', 0, (
                 SELECT min(id) FROM events
                 WHERE session_id IN (SELECT session_id FROM sessions WHERE last_at >= :since) AND at >= :since
             ))
-            AND (
-                substr(file_path, 1, (SELECT length(project) + 1 FROM archive)) <> (SELECT project || '/' FROM archive)
-                OR instr(file_path, '/../')
-            )
+    ),
+    paths AS MATERIALIZED (
+        SELECT file_path FROM named
+        WHERE substr(file_path, 1, (SELECT length(project) + 1 FROM archive)) <> (SELECT project || '/' FROM archive)
+            OR instr(file_path, '/../')
     ),
     touched AS (
         SELECT session_id, at, tool_name, action, events.file_path
         FROM paths CROSS JOIN events ON events.file_path = paths.file_path
         WHERE event = 'PostToolUse'
+            AND events.id >= iif(:since = '', 0, (
+                SELECT min(id) FROM events
+                WHERE session_id IN (SELECT session_id FROM sessions WHERE last_at >= :since) AND at >= :since
+            ))
         UNION ALL
         SELECT session_id, at, tool_name, action,
             iif(json_valid(tool_input),

@@ -31,6 +31,10 @@ WITH RECURSIVE
         SELECT session_id, at, 'transcript ' || kind, coalesce(text, '') || coalesce(thinking, '')
         FROM transcript_parts
         WHERE coalesce(at, '') >= :since AND (instr(text, '[redacted:') OR instr(thinking, '[redacted:'))
+            AND id >= iif(:since = '', 0, (
+                SELECT min(id) FROM transcript_parts
+                WHERE session_id IN (SELECT session_id FROM sessions WHERE last_at >= :since) AND at >= :since
+            ))
     ),
     -- One marker after the other; a text with very many says no more after a hundred.
     markers (session_id, at, place, marker, rest, number) AS (

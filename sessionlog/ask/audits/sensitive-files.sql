@@ -36,9 +36,13 @@ WITH
             ]
         }') AS kind, json_each(kind.value) AS pattern
     ),
+    -- Few paths, named by many events: an index gives them without reading one event.
     paths AS MATERIALIZED (
-        SELECT DISTINCT file_path FROM events
-        WHERE file_path IS NOT NULL
+        SELECT DISTINCT file_path FROM events WHERE :since = '' AND file_path IS NOT NULL
+        UNION
+        SELECT file_path
+        FROM events
+        WHERE :since <> '' AND event = 'PostToolUse' AND +file_path IS NOT NULL
             AND id >= iif(:since = '', 0, (
                 SELECT min(id) FROM events
                 WHERE session_id IN (SELECT session_id FROM sessions WHERE last_at >= :since) AND at >= :since
@@ -49,6 +53,10 @@ WITH
         SELECT session_id, at, tool_name, action, agent_id, events.file_path
         FROM sensitive CROSS JOIN events ON events.file_path = sensitive.file_path
         WHERE event = 'PostToolUse' AND at >= :since
+            AND events.id >= iif(:since = '', 0, (
+                SELECT min(id) FROM events
+                WHERE session_id IN (SELECT session_id FROM sessions WHERE last_at >= :since) AND at >= :since
+            ))
         UNION ALL
         SELECT session_id, at, tool_name, action, agent_id, file_path
         FROM transcript_parts AS part

@@ -53,25 +53,48 @@ WITH rules AS MATERIALIZED (
         }'
   ) AS kind
   CROSS JOIN json_each(kind.value) AS pattern
-), calls AS (
+), commands AS (
   SELECT
     id,
     session_id,
-    COALESCE(started_at, finished_at) AS at,
+    at,
     agent_id,
+    tool_name,
+    tool_use_id,
+    event,
     command,
     outcome
-  FROM tool_calls
+  FROM events
   WHERE
-    action = 'run'
-    AND COALESCE(started_at, finished_at, '') >= CAST($1 AS TEXT)
+    event IN ('PreToolUse', 'PostToolUse', 'PostToolUseFailure')
+    AND action = 'run'
+    AND at >= CAST($1 AS TEXT)
+    AND TRUE
+  UNION ALL
+  SELECT
+    -id,
+    session_id,
+    at,
+    agent_id,
+    tool_name,
+    tool_use_id,
+    '',
+    command,
+    NULL
+  FROM transcript_parts
+  WHERE
+    kind = 'tool_use'
+    AND action = 'run'
     AND (
-      id < 0 OR TRUE
+      at >= CAST($1 AS TEXT) OR (
+        at IS NULL AND CAST($1 AS TEXT) = ''
+      )
     )
+    AND TRUE
 ), suspects AS (
   SELECT
     *
-  FROM calls
+  FROM commands
   WHERE
     (
       instr(command, 'rm ') <> 0
@@ -229,20 +252,71 @@ WITH rules AS MATERIALIZED (
       )
     ) AS words
   FROM suspects
+), found AS (
+  SELECT
+    MIN(worded.*) AS "*",
+    STRING_AGG(DISTINCT kind, ',') AS kind
+  FROM worded
+  CROSS JOIN rules
+  WHERE
+    glob(pattern, words)
+    AND (
+      event = 'PreToolUse'
+      OR NOT EXISTS(
+        SELECT
+          1
+        FROM events AS first
+        WHERE
+          first.tool_use_id = worded.tool_use_id
+          AND first.session_id = worded.session_id
+          AND first.event IN (
+            'PreToolUse',
+            CASE WHEN worded.id < 0 THEN 'PostToolUse' ELSE '' END,
+            CASE WHEN worded.id < 0 THEN 'PostToolUseFailure' ELSE '' END
+          )
+      )
+    )
+  GROUP BY
+    session_id,
+    id
 )
 SELECT
-  MIN(at) AS at,
+  at,
   session_id,
-  STRING_AGG(DISTINCT kind, ',') AS kind,
-  MIN(command) AS command,
-  MIN(outcome) AS outcome,
-  MIN(agent_id) AS agent_id
-FROM worded
-CROSS JOIN rules
-WHERE
-  glob(pattern, words)
-GROUP BY
-  session_id,
-  id
+  kind,
+  command,
+  COALESCE(
+    outcome,
+    (
+      SELECT
+        done.outcome
+      FROM events AS done
+      WHERE
+        done.tool_use_id = found.tool_use_id
+        AND done.session_id = found.session_id
+        AND done.event IN ('PostToolUse', 'PostToolUseFailure')
+    ),
+    (
+      SELECT
+        part.outcome
+      FROM transcript_parts AS part
+      WHERE
+        part.tool_use_id = found.tool_use_id
+        AND part.session_id = found.session_id
+        AND part.kind = 'tool_result'
+    ),
+    (
+      SELECT
+        denied.outcome
+      FROM events AS denied
+      WHERE
+        denied.tool_use_id = found.tool_use_id
+        AND denied.session_id = found.session_id
+        AND denied.event = 'PermissionDenied'
+    ),
+    'no result'
+  ) AS outcome,
+  agent_id
+FROM found
 ORDER BY
   at DESC NULLS LAST

@@ -31,6 +31,7 @@ WITH changed AS (
     AND action = 'edit'
     AND tool_name = 'NotebookEdit'
     AND at >= CAST($1 AS TEXT)
+    AND TRUE
   UNION ALL
   SELECT
     session_id,

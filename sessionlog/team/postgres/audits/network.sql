@@ -15,23 +15,49 @@ WITH rules(pattern) AS MATERIALIZED (
   SELECT
     id,
     session_id,
-    COALESCE(started_at, finished_at) AS at,
+    at,
     agent_id,
     tool_name,
-    command
-  FROM tool_calls
+    tool_use_id,
+    event,
+    action,
+    command,
+    tool_input
+  FROM events
   WHERE
-    action = 'run'
-    AND COALESCE(started_at, finished_at, '') >= CAST($1 AS TEXT)
+    event IN ('PreToolUse', 'PostToolUse', 'PostToolUseFailure')
+    AND action IN ('run', 'fetch')
+    AND at >= CAST($1 AS TEXT)
+    AND TRUE
+  UNION ALL
+  SELECT
+    -id,
+    session_id,
+    at,
+    agent_id,
+    tool_name,
+    tool_use_id,
+    '',
+    action,
+    command,
+    text
+  FROM transcript_parts
+  WHERE
+    kind = 'tool_use'
+    AND action IN ('run', 'fetch')
     AND (
-      id < 0 OR TRUE
+      at >= CAST($1 AS TEXT) OR (
+        at IS NULL AND CAST($1 AS TEXT) = ''
+      )
     )
+    AND TRUE
 ), suspects AS (
   SELECT
     *
   FROM calls
   WHERE
-    (
+    action = 'fetch'
+    OR (
       instr(command, 'curl ') <> 0
     )
     OR (
@@ -134,37 +160,52 @@ WITH rules(pattern) AS MATERIALIZED (
   FROM suspects
 )
 SELECT
-  MIN(at) AS at,
-  session_id,
-  MIN(tool_name) AS tool_name,
-  MIN(command) AS target,
-  MIN(agent_id) AS agent_id
-FROM worded
-CROSS JOIN rules
-WHERE
-  glob(pattern, words)
-  AND NOT (
-    glob('* curl *', words)
-    AND (
-      glob('*//localhost*', words) OR glob('*//127.0.0.1*', words)
-    )
-  )
-GROUP BY
-  session_id,
-  id
-UNION ALL
-SELECT
-  COALESCE(started_at, finished_at),
+  at,
   session_id,
   tool_name,
   CASE
+    WHEN action = 'run'
+    THEN command
     WHEN json_valid(tool_input)
     THEN COALESCE(json_extract(tool_input, '$.url'), json_extract(tool_input, '$.query'))
     ELSE tool_input
-  END,
+  END AS target,
   agent_id
-FROM tool_calls
+FROM worded
 WHERE
-  action = 'fetch' AND COALESCE(started_at, finished_at, '') >= CAST($1 AS TEXT)
+  (
+    action = 'fetch'
+    OR (
+      EXISTS(
+        SELECT
+          1
+        FROM rules
+        WHERE
+          glob(pattern, words)
+      )
+      AND NOT (
+        glob('* curl *', words)
+        AND (
+          glob('*//localhost*', words) OR glob('*//127.0.0.1*', words)
+        )
+      )
+    )
+  )
+  AND (
+    event = 'PreToolUse'
+    OR NOT EXISTS(
+      SELECT
+        1
+      FROM events AS first
+      WHERE
+        first.tool_use_id = worded.tool_use_id
+        AND first.session_id = worded.session_id
+        AND first.event IN (
+          'PreToolUse',
+          CASE WHEN worded.id < 0 THEN 'PostToolUse' ELSE '' END,
+          CASE WHEN worded.id < 0 THEN 'PostToolUseFailure' ELSE '' END
+        )
+    )
+  )
 ORDER BY
   at DESC NULLS LAST

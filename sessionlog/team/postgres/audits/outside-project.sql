@@ -1,23 +1,31 @@
 -- Made from sessionlog/ask/audits/outside-project.sql by tools/generate.py. Do not edit. $1 is :since.
 
-WITH paths AS MATERIALIZED (
+WITH named AS (
   SELECT DISTINCT
     file_path
   FROM events
-  JOIN session_projects AS archive
-    ON archive.session_id = events.session_id
   WHERE
-    glob('/*', file_path)
-    AND TRUE
-    AND (
-      piece(file_path, 1, (
-        LENGTH(archive.project) + 1
-      )) <> (
-        archive.project || '/'
-      )
-      OR (
-        instr(file_path, '/../') <> 0
-      )
+    CAST($1 AS TEXT) = '' AND glob('/*', file_path)
+  UNION
+  SELECT
+    file_path
+  FROM events
+  WHERE
+    CAST($1 AS TEXT) <> '' AND event = 'PostToolUse' AND glob('/*', file_path) AND TRUE
+), paths AS MATERIALIZED (
+  SELECT
+    file_path
+  FROM named
+  JOIN session_projects AS archive
+    ON archive.session_id = named.session_id
+  WHERE
+    piece(file_path, 1, (
+      LENGTH(archive.project) + 1
+    )) <> (
+      archive.project || '/'
+    )
+    OR (
+      instr(file_path, '/../') <> 0
     )
 ), touched AS (
   SELECT
@@ -30,7 +38,7 @@ WITH paths AS MATERIALIZED (
   JOIN events
     ON events.file_path = paths.file_path
   WHERE
-    event = 'PostToolUse'
+    event = 'PostToolUse' AND TRUE
   UNION ALL
   SELECT
     session_id,

@@ -101,6 +101,7 @@ WITH RECURSIVE texts AS (
         instr(thinking, '[redacted:') <> 0
       )
     )
+    AND TRUE
 ), markers(session_id, at, place, marker, rest, number) AS (
   SELECT
     session_id COLLATE "C",

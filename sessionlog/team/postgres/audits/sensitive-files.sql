@@ -38,7 +38,13 @@ WITH rules AS MATERIALIZED (
     file_path
   FROM events
   WHERE
-    NOT file_path IS NULL AND TRUE
+    CAST($1 AS TEXT) = '' AND NOT file_path IS NULL
+  UNION
+  SELECT
+    file_path
+  FROM events
+  WHERE
+    CAST($1 AS TEXT) <> '' AND event = 'PostToolUse' AND NOT file_path IS NULL AND TRUE
 ), sensitive AS MATERIALIZED (
   SELECT
     file_path
@@ -63,7 +69,7 @@ WITH rules AS MATERIALIZED (
   JOIN events
     ON events.file_path = sensitive.file_path
   WHERE
-    event = 'PostToolUse' AND at >= CAST($1 AS TEXT)
+    event = 'PostToolUse' AND at >= CAST($1 AS TEXT) AND TRUE
   UNION ALL
   SELECT
     session_id,
