@@ -15,7 +15,6 @@ were still alive at :since.
 
 from __future__ import annotations
 
-import math
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -37,7 +36,7 @@ FOLDER = Path(__file__).parent / "audits"
 GROUPS = ("Risks", "Permissions", "Trouble", "Work")
 
 # How long (s) people wait for an answer, of all archives together; then they see how far back it goes.
-SECONDS = 1.5
+SECONDS = 1.6
 # The same for the numbers in a list, of all audits and archives together.
 PATIENCE = 1.5
 
@@ -145,14 +144,14 @@ def ask_all(
 def ask_newest_first(
     places: Sequence[Place], query: Audit, since: str = "", seconds: float = SECONDS, client: str | None = None
 ) -> Answer:
-    """As `ask_all`, but no longer than about so many seconds: the newest time first, then further and further back."""
+    """As `ask_all`, but no longer than about so many seconds: if that is not enough, of the newest time alone."""
     deadline = time.monotonic() + seconds
     rows: list[Row] = []
     back_to = since
     for number, place in enumerate(places):
         with closing(one_client.connect(place, client)) as connection:
             share = (deadline - time.monotonic()) / (len(places) - number)
-            for begin, found in _further_back(connection, query, since, share, at_least_one=True):
+            for begin, found in _in_time(connection, query, since, share, at_least_one=True):
                 own, own_back_to = found, begin
             clients = one_client.by_session(connection)
         rows += (_with_origin(row, place, clients) for row in own)
@@ -160,13 +159,21 @@ def ask_newest_first(
     return Answer(rows, back_to == since, back_to)
 
 
-def _further_back(
+def _in_time(
     connection: sqlite3.Connection, query: Audit, since: str, seconds: float, at_least_one: bool = False
 ) -> Iterator[tuple[str, list[Row]]]:
-    """The rows since one moment after the other, each earlier, the last one `since`; ends early if time is up."""
+    """All rows, if half of the time is enough for them; else those since one moment, then since earlier and earlier ones."""
     deadline = time.monotonic() + seconds
-    allowed = None if at_least_one else seconds
-    for begin in _moments(connection, since) if math.isfinite(seconds) else [since]:
+    try:
+        with limited(connection, seconds / 2):
+            rows = ask(connection, query, since)
+    except TookTooLong:
+        pass
+    else:
+        yield since, rows
+        return
+    allowed = None if at_least_one else deadline - time.monotonic()
+    for begin in _moments(connection, since):
         try:
             with limited(connection, allowed):
                 rows = ask(connection, query, begin)
@@ -221,6 +228,6 @@ def _count(connection: sqlite3.Connection, query: Audit, since: str, seconds: fl
     """All rows, or those of the time for which there is time."""
     counted = query._replace(sql=f"SELECT count(*) AS rows FROM ({query.sql})")
     count = Count(0, False)
-    for begin, (row,) in _further_back(connection, counted, since, seconds):
+    for begin, (row,) in _in_time(connection, counted, since, seconds):
         count = Count(row["rows"], begin == since)
     return count

@@ -101,7 +101,7 @@ WITH
     ),
     -- Each call once: by the first that is known of it.
     found AS (
-        SELECT worded.*, group_concat(DISTINCT kind) AS kind
+        SELECT id, session_id, at, agent_id, tool_use_id, command, outcome, group_concat(DISTINCT kind) AS kind
         FROM worded CROSS JOIN rules
         WHERE words GLOB pattern AND (event = 'PreToolUse' OR NOT EXISTS (
             SELECT 1 FROM events AS first

@@ -8,8 +8,14 @@
 
 WITH
     -- Few paths, named by many events: an index gives them without reading one event.
-    named AS (
-        SELECT DISTINCT file_path FROM events WHERE :since = '' AND file_path GLOB '/*'
+    paths AS MATERIALIZED (
+        SELECT DISTINCT file_path
+        FROM events
+        WHERE :since = '' AND file_path GLOB '/*'
+            AND (
+                substr(file_path, 1, (SELECT length(project) + 1 FROM archive)) <> (SELECT project || '/' FROM archive)
+                OR instr(file_path, '/../')
+            )
         UNION
         SELECT file_path
         FROM events
@@ -18,11 +24,10 @@ WITH
                 SELECT min(id) FROM events
                 WHERE session_id IN (SELECT session_id FROM sessions WHERE last_at >= :since) AND at >= :since
             ))
-    ),
-    paths AS MATERIALIZED (
-        SELECT file_path FROM named
-        WHERE substr(file_path, 1, (SELECT length(project) + 1 FROM archive)) <> (SELECT project || '/' FROM archive)
-            OR instr(file_path, '/../')
+            AND (
+                substr(file_path, 1, (SELECT length(project) + 1 FROM archive)) <> (SELECT project || '/' FROM archive)
+                OR instr(file_path, '/../')
+            )
     ),
     touched AS (
         SELECT session_id, at, tool_name, action, events.file_path

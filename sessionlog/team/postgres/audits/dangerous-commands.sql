@@ -254,7 +254,13 @@ WITH rules AS MATERIALIZED (
   FROM suspects
 ), found AS (
   SELECT
-    MIN(worded.*) AS "*",
+    id,
+    session_id,
+    MIN(at) AS at,
+    MIN(agent_id) AS agent_id,
+    MIN(tool_use_id) AS tool_use_id,
+    MIN(command) AS command,
+    MIN(outcome) AS outcome,
     STRING_AGG(DISTINCT kind, ',') AS kind
   FROM worded
   CROSS JOIN rules

@@ -1,31 +1,44 @@
 -- Made from sessionlog/ask/audits/outside-project.sql by tools/generate.py. Do not edit. $1 is :since.
 
-WITH named AS (
+WITH paths AS MATERIALIZED (
   SELECT DISTINCT
     file_path
   FROM events
+  JOIN session_projects AS archive
+    ON archive.session_id = events.session_id
   WHERE
-    CAST($1 AS TEXT) = '' AND glob('/*', file_path)
+    CAST($1 AS TEXT) = ''
+    AND glob('/*', file_path)
+    AND (
+      piece(file_path, 1, (
+        LENGTH(archive.project) + 1
+      )) <> (
+        archive.project || '/'
+      )
+      OR (
+        instr(file_path, '/../') <> 0
+      )
+    )
   UNION
   SELECT
     file_path
   FROM events
-  WHERE
-    CAST($1 AS TEXT) <> '' AND event = 'PostToolUse' AND glob('/*', file_path) AND TRUE
-), paths AS MATERIALIZED (
-  SELECT
-    file_path
-  FROM named
   JOIN session_projects AS archive
-    ON archive.session_id = named.session_id
+    ON archive.session_id = events.session_id
   WHERE
-    piece(file_path, 1, (
-      LENGTH(archive.project) + 1
-    )) <> (
-      archive.project || '/'
-    )
-    OR (
-      instr(file_path, '/../') <> 0
+    CAST($1 AS TEXT) <> ''
+    AND event = 'PostToolUse'
+    AND glob('/*', file_path)
+    AND TRUE
+    AND (
+      piece(file_path, 1, (
+        LENGTH(archive.project) + 1
+      )) <> (
+        archive.project || '/'
+      )
+      OR (
+        instr(file_path, '/../') <> 0
+      )
     )
 ), touched AS (
   SELECT
