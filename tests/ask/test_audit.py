@@ -458,6 +458,46 @@ def test_a_count_that_takes_long_is_given_up(place: projects.Place, monkeypatch:
     assert told == ["0", "1,200", "100+", "?"]
 
 
+@pytest.fixture
+def large(place: projects.Place, monkeypatch: pytest.MonkeyPatch) -> projects.Place:
+    """An archive of some days, of which there is time for the newest part only."""
+    for day in range(6):
+        commands = [bash(f"rm -rf {day}-{number}", f"day{day}") for number in range(20)]
+        store(place, *commands, start_ms=START_MS + day * 86_400_000)
+    monkeypatch.setattr(time_limit, "STEPS", 10)
+    monkeypatch.setattr(audit, "FIRST", 25)
+    monkeypatch.setattr(audit, "SECONDS", 0.0)
+    monkeypatch.setattr(audit, "PATIENCE", 0.0)
+    return place
+
+
+def test_a_large_archive_answers_from_its_newest_part_and_says_so(large: projects.Place) -> None:
+    query = audit.find("dangerous-commands")
+    part = audit.ask_newest_first([large], query, seconds=0)
+    assert not part.is_all and part.back_to.startswith("2026-11-19")
+    assert part.rows == audit.ask_all([large], query, part.back_to)
+    assert {row["session_id"] for row in part.rows} == {"day5", "day4", "day3"}
+    every = audit.ask_newest_first([large], query, seconds=60)
+    assert every == audit.Answer(audit.ask_all([large], query), True, "")
+    assert len(every.rows) == 120
+    # What is asked for may be less than what is looked at first.
+    lately = audit.ask_newest_first([large], query, every.rows[5]["at"], seconds=0)
+    assert lately.is_all and len(lately.rows) == 6
+
+
+def test_people_see_how_far_back_an_answer_goes_and_programs_get_all(large: projects.Place) -> None:
+    text = printed("audit", "dangerous-commands")
+    assert "session day5" in text and "session day0" not in text and "Searched back to 2026-11-19" in text
+    assert "session day0" in (waited := printed("audit", "dangerous-commands", "--wait")) and "Searched" not in waited
+    assert len(json.loads(printed("audit", "dangerous-commands", "--json"))) == 120
+    assert len(list(csv.DictReader(io.StringIO(printed("audit", "dangerous-commands", "--csv"))))) == 120
+    assert run("audit", "secrets", "--fail-if-any").exit_code == 0
+    text = printed("audit", "secrets")
+    assert "Nothing found so far." in text and "Searched back to" in text  # no all-clear
+    assert "add --wait to count all of it" in printed("audit")
+    assert "   120  dangerous-commands" in printed("audit", "--wait")
+
+
 @pytest.mark.parametrize(("arguments", "code"), [(["bypassed"], 0), (["dangerous-commands"], 1), ([], 1)])
 def test_fail_if_any(place: projects.Place, arguments: list[str], code: int) -> None:
     store(place, bash("rm -rf build"))

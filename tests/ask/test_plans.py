@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 
 import pytest
@@ -30,11 +30,19 @@ ENOUGH = 800
 @pytest.fixture
 def busy(place: projects.Place) -> Iterator[sqlite3.Connection]:
     """An archive in which every call has a beginning, a permission and an end, and a line in a transcript."""
+    fill(place, [number % SESSIONS for number in range(CALLS)])
+    with closing(read.connect(place)) as connection:
+        yield connection
+
+
+def fill(place: projects.Place, sessions: Iterable[int]) -> None:
+    """A call in each of these sessions, one after the other."""
     with closing(append.open_for_writing(place)) as connection:
         connection.execute("BEGIN")
-        for number in range(CALLS):
-            session_id, at_ms = f"s{number % SESSIONS}", START_MS + number * 1000
-            call = tool(number, session_id, tool_input={"file_path": f"/elsewhere/{number}", "command": "curl x"})
+        for number, session in enumerate(sessions):
+            session_id, at_ms = f"s{session}", START_MS + number * 1000
+            agent = {"agent_id": f"a{session}", "agent_type": "Explore"} if number % 10 == 0 else {}
+            call = tool(number, session_id, tool_input={"file_path": f"/elsewhere/{number}", "command": "curl x"}) | agent
             started = {**call, "hook_event_name": "PreToolUse"}
             asked = {**started, "hook_event_name": "PermissionRequest", "tool_use_id": None}
             for payload in (prompt(str(number), session_id), started, asked, call):
@@ -45,8 +53,6 @@ def busy(place: projects.Place) -> Iterator[sqlite3.Connection]:
                 (number, session_id, f"toolu_{number}", '{"file_path":"/elsewhere/y"}', utc_text(at_ms)),
             )
         connection.execute("COMMIT")
-    with closing(read.connect(place)) as connection:
-        yield connection
 
 
 def steps_for_each_event(
@@ -85,6 +91,21 @@ def test_no_question_goes_through_all_events_for_each_of_them(busy: sqlite3.Conn
         for name in names.split()
     }
     assert {name: steps for name, steps in both.items() if 4 * steps[0] > steps[1]} == {}
+
+
+# Their views join what belongs together in all of the archive, before anything can be said of its time.
+OF_ALL_TIME = {"permissions", "retried-after-denial", "subagents"}
+
+
+def test_since_reads_only_that_time(place: projects.Place) -> None:
+    fill(place, [number // 50 for number in range(CALLS)])
+    since = utc_text(START_MS + (CALLS - 10) * 1000)
+    with closing(read.connect(place)) as connection:
+        both = {
+            name: [steps_for_each_event(connection, query, moment, 100) for moment in (since, "")]
+            for name, query in audit.audits().items()
+        }
+    assert {name for name, steps in both.items() if 4 * steps[0] > steps[1]} == OF_ALL_TIME
 
 
 PATCH = """*** Begin Patch
