@@ -40,7 +40,7 @@ SECONDS = 1.6
 # The same for the numbers in a list, of all audits and archives together.
 PATIENCE = 1.5
 
-# Events and messages that are looked at first. Then comes so many times as much, and so on: what is read again is little.
+# Events and messages that are looked at first; then so many times as much, and so on: little is read again.
 FIRST, GROWTH = 20_000, 4
 
 
@@ -162,7 +162,7 @@ def ask_newest_first(
 def _in_time(
     connection: sqlite3.Connection, query: Audit, since: str, seconds: float, at_least_one: bool = False
 ) -> Iterator[tuple[str, list[Row]]]:
-    """All rows, if half of the time is enough for them; else those since one moment, then since earlier and earlier ones."""
+    """All rows, if half of the time is enough for them; else those since one moment, then since earlier ones."""
     deadline = time.monotonic() + seconds
     try:
         with limited(connection, seconds / 2):

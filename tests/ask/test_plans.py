@@ -42,7 +42,9 @@ def fill(place: projects.Place, sessions: Iterable[int]) -> None:
         for number, session in enumerate(sessions):
             session_id, at_ms = f"s{session}", START_MS + number * 1000
             agent = {"agent_id": f"a{session}", "agent_type": "Explore"} if number % 10 == 0 else {}
-            call = tool(number, session_id, tool_input={"file_path": f"/elsewhere/{number}", "command": "curl x"}) | agent
+            call = (
+                tool(number, session_id, tool_input={"file_path": f"/elsewhere/{number}", "command": "curl x"}) | agent
+            )
             started = {**call, "hook_event_name": "PreToolUse"}
             asked = {**started, "hook_event_name": "PermissionRequest", "tool_use_id": None}
             for payload in (prompt(str(number), session_id), started, asked, call):
