@@ -197,6 +197,7 @@ def _import_all() -> None:
         if found.name.split(".")[1] in rooms:
             with suppress(ImportError):  # of an extra that is not installed
                 importlib.import_module(found.name)
+    importlib.import_module("sqlite_utils")  # else by each command that is the first to search or count an archive
 
 
 def _run_script(path: str) -> None:

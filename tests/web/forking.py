@@ -26,12 +26,15 @@ import uvicorn.protocols.http.auto
 import uvicorn.protocols.websockets.auto  # noqa: F401 (these four, and dateutil, else by each server)
 
 from sessionlog import web
+from sessionlog.archive import describe
 from sessionlog.cli import browse  # noqa: F401
 from sessionlog.cli.main import main
 
 for module in pkgutil.iter_modules(web.__path__, f"{web.__name__}."):
     importlib.import_module(module.name)
-importlib.import_module("dateutil.parser")
+for name in ("dateutil.parser", "markdown_it", "orjson", "sqlite_utils"):  # else by each server
+    importlib.import_module(name)
+describe.tables()  # which remembers them: they are the same for every server
 for name in ("python", "bash", "json"):
     pygments.lexers.get_lexer_by_name(name)
 
