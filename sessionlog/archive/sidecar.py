@@ -54,6 +54,10 @@ class Sidecar(NamedTuple):
                     self.migrate(file, identity)
                 if self.is_made_for(file, identity):
                     return file
+            except sqlite3.OperationalError as error:
+                if "lock" in str(error):  # others are at it: to remove it would take from them what they have made
+                    file.close()
+                    raise
             except sqlite3.DatabaseError:
                 pass
             file.close()

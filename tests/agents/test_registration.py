@@ -188,18 +188,15 @@ def test_without_python_or_package_every_command_ends_well(agent: str, tmp_path:
 def test_with_half_a_package_every_command_ends_well(agent: str, tmp_path: Path) -> None:
     """The script is there, and what it imports is broken."""
     (tmp_path / "hooks").mkdir()
-    script = shutil.copy(other_agents.words(agent)[3], tmp_path / "hooks")
+    handler = next(word for word in other_agents.words(agent) if word.endswith(".py"))
+    script = shutil.copy(handler, tmp_path / "hooks")
     for number, content in enumerate((None, "raise SystemExit(2)", "syntax error")):
         if content is not None:
             (tmp_path / "sessionlog/record").mkdir(parents=True, exist_ok=True)
             (tmp_path / "sessionlog/record/hook.py").write_text(content)
         found = [*registered_commands(agent).values()]
         for command in found if thorough() else found[number::3]:
-            assert in_shell(command.replace(other_agents.words(agent)[3], str(script)), PAYLOADS[agent]) == (
-                0,
-                b"",
-                b"",
-            )
+            assert in_shell(command.replace(handler, str(script)), PAYLOADS[agent]) == (0, b"", b"")
 
 
 @pytest.mark.parametrize("agent", AGENTS)
