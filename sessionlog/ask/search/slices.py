@@ -62,6 +62,8 @@ class Reader:
         """The rows that are found by nothing else, from the top."""
         cursor = self._archive.cursor()
         cursor.row_factory = None  # the connection's own takes longer than the rest
+        # Upwards first: a disk is read ahead in that direction only, and the rows are then in memory.
+        cursor.execute(f"SELECT count(*) FROM {span.table} NOT INDEXED WHERE id BETWEEN ? AND ?", span[1:]).fetchone()
         query = f"SELECT {', '.join(columns)} FROM {span.table} AS part WHERE id BETWEEN ? AND ? AND NOT {is_known}"
         with closing(cursor.execute(f"{query} ORDER BY id DESC", span[1:])):
             for values in cursor:
