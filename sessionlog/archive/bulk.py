@@ -75,6 +75,7 @@ def hashable(values: Sequence[Any]) -> Hashable | None:
 
 
 def _fields(names: Iterable[bytes], values: Iterable[bytes | None]) -> bytes:
+    """The names and values as `append.digest` hashes them."""
     pieces: list[bytes] = []
     for name, value in zip(names, values):  # noqa: B905 (strict= costs)
         if value is not None:

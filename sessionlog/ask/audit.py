@@ -36,7 +36,7 @@ FOLDER = Path(__file__).parent / "audits"
 GROUPS = ("Risks", "Permissions", "Trouble", "Work")
 
 # How long (s) people wait for an answer, of all archives together; then they see how far back it goes.
-SECONDS = 1.6
+SECONDS = 1.4
 # The same for the numbers in a list, of all audits and archives together.
 PATIENCE = 1.5
 

@@ -7,6 +7,7 @@ import os
 from typing import Any, NamedTuple
 
 from sessionlog.archive.place import Place
+from sessionlog.ask.rollup import open as rollup
 from sessionlog.ask.rollup import sessions, stats
 
 Row = dict[str, Any]
@@ -41,9 +42,15 @@ class Report(NamedTuple):
     projects: list[ProjectReport]
 
 
-def gather(places: list[Place], since: str, until: str, client: str | None = None) -> Report:
+def gather(
+    places: list[Place],
+    since: str,
+    until: str,
+    client: str | None = None,
+    connect: stats.Connect = rollup.connect,
+) -> Report:
     """What these projects did between two moments, as the archive writes them; with a client, that agent alone."""
-    with stats.Counted((place for place in places if os.path.exists(place.db)), since, client) as counted:
+    with stats.Counted((place for place in places if os.path.exists(place.db)), since, client, connect) as counted:
         projects = []
         for place, connection in counted.connections:
             source = sessions.Source(place.name, connection)

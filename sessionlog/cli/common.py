@@ -96,10 +96,15 @@ def unknown_value(found: list[Place], **filters: str | None) -> str:
     """The end of a sentence that nothing was found: which tool or branch does not occur, and which one may be meant."""
     if not any(filters.values()):
         return ""
-    from sessionlog.ask.rollup import sessions, stats  # for those that found nothing only
+    from sessionlog.ask.rollup import open as rollup  # for those that found nothing only
+    from sessionlog.ask.rollup import sessions, stats
+    from sessionlog.cli import counting
 
-    with stats.Counted(found) as counted:
-        known = sessions.choices([sessions.Source(place.name, rows) for place, rows in counted.connections])
+    try:
+        with stats.Counted(found, connect=counting.at_once) as counted:
+            known = sessions.choices([sessions.Source(place.name, rows) for place, rows in counted.connections])
+    except rollup.StillCounting:
+        return ""
     for name, value in filters.items():
         if value and value not in known.get(name, ()):
             return f"; there is no {name} {value!r} here{did_you_mean(value, known.get(name, ()))}"

@@ -182,8 +182,10 @@ def recorded_values(ctx: click.Context, param: click.Parameter, incomplete: str)
 
 def _recorded(ctx: click.Context, name: str, incomplete: str) -> list[CompletionItem]:
     from sessionlog.ask.rollup import sessions, stats
+    from sessionlog.cli import counting
 
-    with suppress(OSError, sqlite3.Error, SessionlogError), stats.Counted(_places(ctx)) as counted:
+    found = stats.Counted(_places(ctx), connect=counting.at_once)
+    with suppress(OSError, sqlite3.Error, SessionlogError), found as counted:
         sources = [sessions.Source(place.name, connection) for place, connection in counted.connections]
         return _beginning(sessions.choices(sources).get(name, []), incomplete)
     return []

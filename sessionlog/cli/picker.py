@@ -27,7 +27,7 @@ from sessionlog.archive.place import Place
 from sessionlog.ask.rollup import sessions, stats
 from sessionlog.ask.search import find as search
 from sessionlog.ask.search.partial import Partial
-from sessionlog.cli import table, terminal
+from sessionlog.cli import counting, table, terminal
 from sessionlog.cli.session_view import View
 from sessionlog.errors import SessionlogError
 from sessionlog.session import header, live, load
@@ -103,7 +103,7 @@ class Picker:
         places = read.all_places() if self.everywhere else [self.place]
         found = [place for place in places if os.path.exists(place.db)]
         by_name = {place.name: place for place in found}
-        with stats.Counted(found) as counted:
+        with stats.Counted(found, connect=counting.Impatient().connect) as counted:
             sources = [sessions.Source(place.name, connection) for place, connection in counted.connections]
             rows = sessions.page(sources, sessions.Filters(), sessions.Order(), None, LISTED).rows
         annotated = {place.name: _annotations(place) for place in found}

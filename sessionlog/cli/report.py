@@ -8,6 +8,7 @@ import click
 
 from sessionlog import times
 from sessionlog.ask import report
+from sessionlog.cli import counting
 from sessionlog.cli.common import When, nothing_found, places, project_options
 from sessionlog.cli.completion import client_option
 from sessionlog.cli.main import example
@@ -42,7 +43,8 @@ def command(
 ) -> None:
     """Write what was asked, done, failed and spent: for a stand-up, a hand-over or an invoice."""
     asked = places(project, everywhere)
-    gathered = report.gather(asked, since, until or times.archive_text(datetime.now().astimezone()), client)
+    now = times.archive_text(datetime.now().astimezone())
+    gathered = report.gather(asked, since, until or now, client, counting.wait)
     if not gathered.projects:
         nothing_found(asked, "nothing was recorded in that time; try a longer --since", False)
         return

@@ -31,6 +31,7 @@ from sessionlog.cli.common import (
 )
 from sessionlog.cli.completion import agent_types, client_option, event_names, recorded_values, session_ids
 from sessionlog.cli.main import example
+from sessionlog.cli.progress import Bar
 from sessionlog.errors import SessionlogError
 from sessionlog.text import plain
 
@@ -186,36 +187,11 @@ def _hits(
 def _indexed_hits(
     place: Place, question: str, filters: search.Filters, best: bool, partial: Partial | None
 ) -> Iterator[search.Hit]:
-    bar = _Bar(place)
+    bar = Bar("Indexing", place)
     for hit in search.find(place, question, filters, best_first=best, progress=bar.show, partial=partial):
         bar.finish()
         yield hit
     bar.finish()
-
-
-class _Bar:
-    """A progress bar for an index that takes long; a short one shows nothing."""
-
-    LONG = 5000
-
-    def __init__(self, place: Place) -> None:
-        self.label = f"Indexing {plain.one_line(os.path.basename(place.project), 24)}"
-        self.bar: Any = None
-
-    def show(self, done: int, total: int) -> None:
-        if total < self.LONG:
-            return
-        if self.bar is None:
-            from sessionlog.cli.dialogue import progress_bar
-
-            self.bar = progress_bar(self.label, total)
-        self.bar.update(done - self.bar.pos)
-
-    def finish(self) -> None:
-        """Leave the line of the bar, also if not everything was indexed."""
-        if self.bar is not None:
-            self.bar.render_finish()
-            self.bar = None
 
 
 def _clients(place: Place) -> dict[str, str]:

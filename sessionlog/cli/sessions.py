@@ -9,9 +9,10 @@ from typing import Any
 import click
 
 from sessionlog.archive.place import Place
+from sessionlog.ask.rollup import open as rollup
 from sessionlog.ask.rollup import sessions, stats
 from sessionlog.ask.rollup.build import SORTS
-from sessionlog.cli import table, terminal
+from sessionlog.cli import counting, table, terminal
 from sessionlog.cli.common import (
     When,
     fail_if_none_option,
@@ -72,6 +73,12 @@ class Cost(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 @click.option("--sort", type=click.Choice(list(SORTS)), default="started", show_default=True, help="What comes first.")
 @click.option("--reverse", is_flag=True, help="The other way round.")
 @limit_option("sessions")
+@click.option(
+    "--wait/--no-wait",
+    default=None,
+    help="Count all of a large archive before the answer, or list sessions without their cost at first and say so. "
+    "The default is to wait where counts decide what is listed, and with --json and --fail-if-none.",
+)
 @fail_if_none_option
 @json_option
 def command(
@@ -80,6 +87,7 @@ def command(
     sort: str,
     reverse: bool,
     limit: int,
+    wait: bool | None,
     fail_if_none: bool,
     as_json: bool,
     **filters: Any,
@@ -89,7 +97,10 @@ def command(
     found = [place for place in asked if os.path.exists(place.db)]
     wanted = sessions.Filters(**{name: value for name, value in filters.items() if value is not None})
     order = sessions.Order(sort, (sort not in ASCENDING) is not reverse)
-    with stats.Counted(found) as counted:
+    impatient = counting.Impatient()
+    if wait is None:
+        wait = as_json or fail_if_none or _needs_counts(wanted, sort, limit)
+    with stats.Counted(found, connect=counting.wait if wait else impatient.connect) as counted:
         sources = [sessions.Source(place.name, connection) for place, connection in counted.connections]
         rows = sessions.page(sources, wanted, order, None, limit or sessions.count(sources, wanted)).rows
         by_name = {place.name: place for place in found}
@@ -103,6 +114,13 @@ def command(
         nothing_found(asked, none, fail_if_none, as_json)
     elif not as_json:
         _print(rows, by_name if everywhere else {}, has_several_clients)
+    impatient.count_the_rest()
+
+
+def _needs_counts(wanted: sessions.Filters, sort: str, limit: int) -> bool:
+    """Whether the archive alone cannot tell which sessions are to be listed, or what they are about."""
+    is_counted = wanted.tool or wanted.file or wanted.cost or wanted.text or sort in ("tokens", "cost", "title")
+    return bool(is_counted) or not 0 < limit <= rollup.PREVIEW_PROMPTS
 
 
 def _as_json(row: Row, place: Place, connection: Any) -> Row:

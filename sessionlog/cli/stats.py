@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from sessionlog.ask.rollup import stats
-from sessionlog.cli import table, terminal
+from sessionlog.cli import counting, table, terminal
 from sessionlog.cli.common import When, json_option, nothing_found, places, print_json, project_options
 from sessionlog.cli.completion import client_option
 from sessionlog.cli.main import example
@@ -63,7 +63,7 @@ def command(
     """
     asked = places(project, everywhere)
     found = [place for place in asked if os.path.exists(place.db)]
-    with stats.Counted(found, since, client) as counted:
+    with stats.Counted(found, since, client, counting.wait) as counted:
         if as_json:
             print_json(stats.BY[by](counted) if by else _everything(counted))
         elif not any(stats.totals(counted)[name] for name in (*stats.ACTIVITY, *stats.USAGE)):

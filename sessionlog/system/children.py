@@ -31,6 +31,28 @@ def start(module: str) -> subprocess.Popen[bytes]:
     )
 
 
+def start_alone(module: str, words: list[str]) -> None:
+    """Run `main()` of a module, which reads these with `given_words`, in a process that outlives this one."""
+    child = subprocess.Popen(  # noqa: S603 (a module of ours)
+        command(module),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd=FOLDER,
+        start_new_session=True,
+    )
+    with child.stdin as pipe:  # type: ignore[union-attr]
+        pipe.write(b"\0".join(map(os.fsencode, words)))
+    child.returncode = 0  # nobody waits for it
+
+
+def given_words() -> list[str]:
+    """In such a process: what it was given. From here on it has a low priority."""
+    if hasattr(os, "nice"):
+        os.nice(10)
+    return [os.fsdecode(word) for word in sys.stdin.buffer.read().split(b"\0")]
+
+
 def program(name: str) -> str | None:
     """The path of a program on PATH. Relative entries do not count: they mean the working directory."""
     endings = os.environ.get("PATHEXT", "").split(os.pathsep) if os.name == "nt" else [""]

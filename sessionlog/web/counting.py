@@ -11,9 +11,6 @@ from sessionlog.archive.place import Place
 from sessionlog.ask.rollup import open as rollup
 from sessionlog.web import background
 
-# Events that are counted while a page waits: within a second.
-FEW = 20_000
-
 _jobs: dict[str, background.Job[None]] = {}
 
 
@@ -47,7 +44,7 @@ def start(place: Place) -> background.Job[None]:
 def connect(place: Place, since: str = "", client: str | None = None) -> sqlite3.Connection:
     """The counts of a project; while they are made for the first time, its sessions alone."""
     try:
-        return rollup.connect(place, since, client, most=FEW)
+        return rollup.connect(place, since, client, most=rollup.FEW)
     except rollup.StillCounting:
         job = _jobs.get(place.db)
         if job and job.is_done and not os.path.isfile(rollup.KIND.path(place)):

@@ -8,8 +8,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -26,6 +24,7 @@ from sessionlog.cli.main import cli
 from sessionlog.maintain import redact
 from sessionlog.mcp.tools import Tools
 from tests.ask.test_search import CORPUS, fill
+from tests.helpers.waiting import wait_for
 from tests.record.test_hook import prompt, tool
 
 EVENTS = 24
@@ -269,13 +268,6 @@ def test_an_agent_hears_it_too(archived: projects.Place) -> None:
     assert "(20 % of the archive). The rest is not indexed yet; ask again later for the rest." in answer
     make(archived)
     assert "The rest" not in Tools([archived]).search("echo")
-
-
-def wait_for(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not is_so():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def test_the_rest_is_indexed_in_the_background(

@@ -13,7 +13,7 @@ import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
@@ -33,8 +33,10 @@ from sessionlog.install.doctor import privacy
 from sessionlog.maintain import backup, merge, prune, redact
 from sessionlog.transcripts import importer
 from tests.conftest import Hook, rows, thorough
+from tests.faults.ledger import sessionlog
 from tests.helpers import transcript_files as made
 from tests.helpers.archives import START_MS, bash, call, event, store
+from tests.helpers.waiting import wait_for
 
 DAY_MS = 86_400_000
 EDITING = ("Edit", "MultiEdit", "NotebookEdit", "Write")
@@ -588,23 +590,31 @@ def test_whoever_asks_while_another_counts_is_told(mixed: Place, monkeypatch: py
         rollup.connect(mixed)
 
 
-def tables(place: Place) -> dict[str, list[tuple[Any, ...]]]:
-    with closing(rollup.connect(place)) as connection:
-        return {
-            name: sorted(map(repr, connection.execute(f"SELECT * FROM {name}").fetchall()))
-            for name in ("sessions", "paths", *build.COUNTS)
-        }
-
-
-def test_the_first_time_is_counted_in_slices(mixed: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    at_once = tables(mixed)
+def test_the_first_time_is_counted_in_parts_and_what_is_counted_stays(
+    mixed: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = told(mixed)
     sidecar.forget(mixed, [rollup.KIND.ending])
-    monkeypatch.setattr(build, "SLICE", 7)
+    monkeypatch.setattr(build, "AT_ONCE", 7)
     heard: list[tuple[int, int]] = []
-    rollup.connect(mixed, tell=lambda done, total: heard.append((done, total))).close()
-    assert tables(mixed) == at_once
-    (newest,) = {total for _, total in heard}
-    assert [done for done, _ in heard] == [0, *range(0, newest, 7)] and newest > 14
+
+    def interrupt(done: int, total: int) -> None:
+        heard.append((done, total))
+        if len(heard) % 2 == 0:
+            raise KeyboardInterrupt
+
+    for _ in range(100):
+        with suppress(KeyboardInterrupt):
+            rollup.connect(mixed, tell=interrupt).close()
+            break
+        with pytest.raises(rollup.StillCounting):
+            rollup.connect(mixed, most=0)
+    (total,) = {total for _, total in heard}
+    done = [done for done, _ in heard]
+    assert done == sorted(done) and len(set(done)) > 3 and 0 in done, "each goes on where the one before it ended"
+    with closing(rollup.connect(mixed, most=0)) as digest:
+        assert digest.execute("SELECT sum(events + messages) AS counted FROM sessions").fetchone()["counted"] == total
+    assert told(mixed) == wanted == truth(mixed)
 
 
 def test_the_sessions_are_there_before_anything_is_counted(mixed: Place) -> None:
@@ -628,3 +638,26 @@ def test_the_sessions_are_there_before_anything_is_counted(mixed: Place) -> None
     with pytest.raises(rollup.StillCounting):
         rollup.connect(mixed, most=3)
     rollup.connect(mixed, most=4).close()
+
+
+def test_a_list_does_not_wait_for_the_first_count(mixed: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    with closing(sqlite3.connect(mixed.db)) as connection:  # as if there were as many as nobody waits for
+        connection.execute("UPDATE sessions SET events = events + 30000 WHERE session_id = 's3'")
+        connection.commit()
+    digest = Path(rollup.KIND.path(mixed))
+    listed = sessionlog("sessions")
+    assert "s3" in listed.stdout and "Costs follow when all events are counted; add --wait" in listed.stderr
+    assert not digest.exists()
+    for words in (["--branch", "nowhere"], ["--sort", "active"]):
+        assert "Costs follow" in sessionlog("sessions", *words).stderr
+    assert not digest.exists()
+    monkeypatch.setenv("SESSIONLOG_NO_FOLLOW", "")
+    assert "counted, which goes on in the background; add --wait" in sessionlog("sessions").stderr
+    wait_for(digest.exists)
+    wait_for(lambda: "Costs" not in sessionlog("sessions").stderr)
+    digest.unlink()
+    for words in (["--wait"], ["--json"], ["--cost", ">0"], ["--tool", "Bash"], ["-n", "0"]):
+        assert "Costs" not in sessionlog("sessions", *words).stderr
+        assert digest.exists()
+        sidecar.forget(mixed, [rollup.KIND.ending])
+    assert sessionlog("stats", "--since", "2000-01-01").returncode == 0 and digest.exists()

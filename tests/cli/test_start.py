@@ -47,14 +47,15 @@ sessionlog.transcripts sessionlog.transcripts.packed sessionlog.transcripts.stor
 MAY_IMPORT = {
     "sessions": """
 sessionlog.archive.sidecar sessionlog.ask sessionlog.ask.rollup sessionlog.ask.rollup.build sessionlog.ask.rollup.open
-sessionlog.ask.rollup.sessions sessionlog.ask.rollup.stats sessionlog.cli.sessions sessionlog.session
+sessionlog.ask.rollup.sessions sessionlog.ask.rollup.stats sessionlog.cli.counting sessionlog.cli.progress
+sessionlog.cli.sessions sessionlog.session
 sessionlog.session.live
 """,
     "search echo": f"""{READING}
 sessionlog.agents.claude_code.transcript_lines sessionlog.archive.sidecar sessionlog.archive.time_limit sessionlog.ask
 sessionlog.ask.search sessionlog.ask.search.build sessionlog.ask.search.find sessionlog.ask.search.index
 sessionlog.ask.search.labels sessionlog.ask.search.partial sessionlog.ask.search.query sessionlog.ask.search.slices
-sessionlog.ask.search.waiting sessionlog.cli.search fcntl fnmatch
+sessionlog.ask.search.waiting sessionlog.cli.progress sessionlog.cli.search fcntl fnmatch
 """,
     "show last": f"""{READING}
 sessionlog.agents.claude_code.tags sessionlog.archive.lookup sessionlog.archive.rebuild

@@ -8,6 +8,7 @@ process of their own to be forked from, in which nothing of ours is imported.
 from __future__ import annotations
 
 import atexit
+import gc
 import importlib
 import io
 import json
@@ -258,6 +259,7 @@ def _command(
 def _serve(server: socket.socket, path: str) -> None:
     if path != HOOKS:
         _import_all()
+        gc.freeze()  # else every command's garbage collector looks at all that was imported, and so copies its memory
     while True:
         size, files, _, _ = socket.recv_fds(server, 4, 4)
         with suppress(ChildProcessError):

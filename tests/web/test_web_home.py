@@ -159,7 +159,9 @@ def test_an_archive_that_cannot_be_read_is_not_an_empty_one(busy: Place, serve: 
 
 def test_what_is_being_counted_is_not_waited_for(busy: Place, serve: Serve, visit: Open) -> None:
     with closing(sqlite3.connect(busy.db)) as connection:  # as if there were as many as nobody waits for
-        connection.execute("UPDATE events SET id = id + 30000 WHERE id = (SELECT max(id) FROM events)")
+        connection.execute(
+            "UPDATE sessions SET events = events + 30000 WHERE started_at = (SELECT max(started_at) FROM sessions)"
+        )
         connection.commit()
     with rollup.KIND.lock(busy):  # as somebody has it who counts a big archive
         address = serve()
@@ -176,7 +178,7 @@ def test_what_is_being_counted_is_not_waited_for(busy: Place, serve: Serve, visi
 
 
 def test_counts_that_cannot_be_kept_are_made_each_time(busy: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counting, "FEW", 0)
+    monkeypatch.setattr(rollup, "FEW", 0)
     Path(rollup.KIND.path(busy)).mkdir()  # nothing can be written there
     with closing(counting.connect(busy)) as first:
         assert rollup.is_preview(first)

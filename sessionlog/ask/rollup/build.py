@@ -26,8 +26,8 @@ SESSION = (
     *("started_at", "last_at", "ended_at", "events", "prompts", "tool_calls", "edits", "failures", "compactions"),
     *("model", "title", "git_branch", "messages", "client"),
 )
-# Events that are counted between two words about how far it is.
-SLICE = 20_000
+# Events and messages of new sessions that are counted in one transaction: what an interrupted first count repeats.
+AT_ONCE = 50_000
 # How the longest text of a list is cut.
 HEAD = 400
 
@@ -259,6 +259,17 @@ LEFT JOIN (
 ) AS seen ON seen.session_id = sessions.session_id
 WHERE NOT ({LONE_END.format(messages="coalesce(facts.messages, 0)")})
 """
+# Of the sessions that are not counted yet, the newest come first. The others wait for the next transaction.
+_LATER = """
+DELETE FROM temp.now WHERE session_id IN (
+    SELECT session_id FROM (
+        SELECT now.session_id, sum(now.events + now.messages) OVER (ORDER BY now.last_at DESC, now.session_id)
+            - now.events - now.messages AS before
+        FROM temp.now AS now LEFT JOIN main.sessions AS old ON old.session_id = now.session_id
+        WHERE old.number IS NULL
+    ) WHERE before >= ?
+)
+"""
 _DIFFERENT = f"""
 CREATE TEMP TABLE different AS
 SELECT now.session_id FROM temp.now AS now LEFT JOIN main.sessions AS old ON old.session_id = now.session_id
@@ -351,10 +362,10 @@ def list_sessions(connection: sqlite3.Connection, prompts: int) -> None:
         execute(f"DROP TABLE temp.{table}")
 
 
-def catch_up(connection: sqlite3.Connection, tell: Tell = lambda done, total: None) -> None:
-    """Count what is new in the archive since the last time. The caller holds a transaction.
+def catch_up(connection: sqlite3.Connection) -> bool:
+    """Count what is new in the archive since the last time; false if sessions are left for another time.
 
-    The first time, `tell` hears how many events of how many are counted.
+    The caller holds a transaction.
     """
     event_id, message_id, prices = connection.execute("SELECT event_id, message_id, prices FROM progress").fetchone()
     newest_event, newest_message = (_newest(connection, table) for table in ("events", "transcript_parts"))
@@ -362,19 +373,16 @@ def catch_up(connection: sqlite3.Connection, tell: Tell = lambda done, total: No
         for table in ("sessions", "paths", *COUNTS):
             connection.execute(f"DELETE FROM main.{table}")
         event_id = message_id = 0
-    if not event_id:
-        tell(0, newest_event)
     execute = connection.execute
-    new = {"event_id": event_id, "message_id": message_id}
+    # At first, nothing is new: sessions that are not known are counted from their first event on.
+    new = {"event_id": event_id or newest_event, "message_id": message_id or newest_message}
     execute(_NOW)
-    if event_id:
-        execute(
-            "CREATE TEMP TABLE news AS SELECT session_id, count(*) AS events "
-            "FROM archive.events NOT INDEXED WHERE id > :event_id GROUP BY session_id",
-            new,
-        )
-    else:
-        execute("CREATE TEMP TABLE news AS SELECT session_id, events FROM temp.now")
+    left = execute(_LATER, (AT_ONCE,)).rowcount
+    execute(
+        "CREATE TEMP TABLE news AS SELECT session_id, count(*) AS events "
+        "FROM archive.events NOT INDEXED WHERE id > :event_id GROUP BY session_id",
+        new,
+    )
     execute(
         "CREATE TEMP TABLE talked AS SELECT DISTINCT session_id FROM archive.transcript_parts WHERE id > :message_id",
         new,
@@ -393,15 +401,8 @@ def catch_up(connection: sqlite3.Connection, tell: Tell = lambda done, total: No
     execute(_FIRST_PROMPT)
     again = _IN.format(column="{}.session_id", table="again")
     execute(_HAPPENED)
-    if event_id:
-        _count_events(connection, "NOT INDEXED", f"event.id > :event_id AND NOT {again.format('event')}", new)
-        _count_events(connection, "", again.format("event"))
-    else:
-        for begin in range(0, newest_event, SLICE):
-            tell(begin, newest_event)
-            part = {"begin": begin, "end": begin + SLICE}
-            execute(_EVENTS.format(by="NOT INDEXED", which="event.id > :begin AND event.id <= :end"), part)
-        execute(_PATCHES.format(which="1"))
+    _count_events(connection, "NOT INDEXED", f"event.id > :event_id AND NOT {again.format('event')}", new)
+    _count_events(connection, "", again.format("event"))
     _count_messages(connection, again.format("sessions"))
     _spread(connection, "main.")
     execute(_USAGE.format(into="main.", which=_IN.format(column="sessions.session_id", table="spent")))
@@ -409,6 +410,7 @@ def catch_up(connection: sqlite3.Connection, tell: Tell = lambda done, total: No
     execute("UPDATE progress SET event_id = ?, message_id = ?, prices = ?", (newest_event, newest_message, prices_now))
     for table in ("now", "news", "talked", "different", "again", "spent"):
         execute(f"DROP TABLE temp.{table}")
+    return not left
 
 
 def narrow(connection: sqlite3.Connection, since: str, client: str | None = None) -> None:

@@ -19,6 +19,8 @@ from sessionlog.errors import ArchiveUnavailable, SessionlogError
 
 KIND = sidecar.Sidecar(".digest", "DELETE", {6: build.SCHEMA}, "'', 0, 0, ''")
 
+# Events that are counted while somebody waits: within a second.
+FEW = 20_000
 # Seconds that a reader waits who would rather see less than wait.
 SHORT_WAIT = 0.1
 # Sessions that have their first prompt in a preview: as many as a page lists, and more.
@@ -43,16 +45,16 @@ def connect(
     """The digest, up to date, with the archive itself under the name `archive`; rows are dicts as those of `read`.
 
     With a moment as the archive writes it, the tables of counts hold only what happened from then on; with a client,
-    only that agent's sessions. StillCounting if more than `most` events are to be counted, or somebody else is at it.
+    only that agent's sessions. StillCounting if more than `most` events and messages are to be counted, or
+    somebody else is at it.
     """
     with closing(read.connect(place)) as archive:
         identity = sidecar.identity(archive)
-        newest = [_ids(archive, table) for table in ("events", "transcript_parts")] if most is not None else []
         rows, text = archive.row_factory, archive.text_factory
     stamp = _stamp(place)
     connection = _as_it_is(place, identity, stamp, sidecar.LOCK_WAIT if most is None else SHORT_WAIT)
     if connection is None:
-        if most is not None and _behind(place, identity, newest) > most:
+        if most is not None and _behind(place, identity) > most:
             raise StillCounting(f"the events of {place.project} are being counted for the first time")
         connection = _brought_up_to_date(place, identity, stamp, tell)
     if since or client:
@@ -80,27 +82,26 @@ def is_preview(connection: sqlite3.Connection) -> bool:
     return bool(connection.execute("SELECT archive = '' AS is_preview FROM progress").fetchone()["is_preview"])
 
 
-def _ids(archive: sqlite3.Connection, table: str) -> tuple[int, int]:
-    """The number before the first, and the last one. Asked one by one: SQLite reads all rows for both at once."""
-    first, last = (
-        archive.execute(f"SELECT {which}(id) AS id FROM {table}").fetchone()["id"] or 0 for which in ("min", "max")
-    )
-    return max(0, first - 1), last
-
-
-def _behind(place: Place, identity: str, newest: list[tuple[int, int]]) -> int:
-    """How many events and parts of transcripts are not counted yet; all, if the digest is being written."""
-    counted: tuple[int, ...] = (0, 0)
+def _behind(place: Place, identity: str) -> int:
+    """How many events and messages are not counted yet; all, if the digest is being written."""
+    with closing(read.connect(place)) as archive:
+        recorded = archive.execute(_RECORDED.format(archive="main")).fetchone()["recorded"]
+    counted = 0
     if os.path.isfile(path := KIND.path(place)):
         try:
             with closing(sqlite3.connect(readonly.file_uri(path, "mode=rw"), uri=True, timeout=SHORT_WAIT)) as digest:
                 if KIND.is_made_for(digest, identity):
-                    counted = digest.execute("SELECT event_id, message_id FROM progress").fetchone()
+                    (counted,) = digest.execute(_COUNTED).fetchone()
         except sqlite3.DatabaseError:
             pass
-    return sum(
-        last - max(done if done <= last else 0, first) for (first, last), done in zip(newest, counted, strict=True)
-    )
+    return int(recorded - counted if counted <= recorded else recorded)  # else of an archive as it was once
+
+
+_RECORDED = (
+    "SELECT (SELECT ifnull(sum(events), 0) FROM {archive}.sessions) "
+    "+ (SELECT ifnull(sum(messages), 0) FROM {archive}.session_facts) AS recorded"
+)
+_COUNTED = "SELECT ifnull(sum(events + messages), 0) FROM main.sessions"
 
 
 def state(connection: sqlite3.Connection) -> tuple[Any, ...] | None:
@@ -143,12 +144,20 @@ def _brought_up_to_date(place: Place, identity: str, stamp: str, tell: build.Tel
 
 
 def _caught_up(connection: sqlite3.Connection, place: Place, stamp: str, tell: build.Tell) -> sqlite3.Connection:
+    """Count in transactions that each keep what they have counted: an interrupted first count goes on from there."""
     try:
         _with_archive(connection, place)
-        connection.execute("BEGIN IMMEDIATE")
-        build.catch_up(connection, tell)
-        connection.execute("UPDATE progress SET stamp = ?", (stamp,))
-        connection.execute("COMMIT")
+        is_all = False
+        while not is_all:
+            (done,), (total,) = (
+                connection.execute(query).fetchone() for query in (_COUNTED, _RECORDED.format(archive="archive"))
+            )
+            tell(done, total)
+            connection.execute("BEGIN IMMEDIATE")
+            is_all = build.catch_up(connection)
+            if is_all:
+                connection.execute("UPDATE progress SET stamp = ?", (stamp,))
+            connection.execute("COMMIT")
     except BaseException:
         connection.close()  # which takes back what was not committed
         raise

@@ -82,6 +82,9 @@ ACTIVITY = ("sessions", "prompts", "tools", "failures", "files")
 USAGE = ("answers", "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "unpriced_tokens")
 
 
+Connect = Callable[[Place, str, "str | None"], sqlite3.Connection]
+
+
 class Counted:
     """The counts of these projects, from a moment on and of one agent if asked; open while its block runs."""
 
@@ -90,7 +93,7 @@ class Counted:
         places: Iterable[Place],
         since: str = "",
         client: str | None = None,
-        connect: Callable[[Place, str, str | None], sqlite3.Connection] = rollup.connect,
+        connect: Connect = rollup.connect,
     ) -> None:
         self.places = list(places)
         self.connect = connect
