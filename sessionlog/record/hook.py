@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from sessionlog.archive.spool import Entry
 
 CHUNK = 1 << 16  # what a pipe holds; memory for more would be taken and given back at each read
+# A block that is given back before any other of at least 128 KB: up to its size, glibc then keeps what is freed, and
+# memory serves again. Otherwise each copy of a large event gets new memory, with a page fault for every 4 KB.
+REUSED = 24 << 20
 # A large event comes in pieces, with moments between them.
 NAP, NAPS = 0.00005, 20
 # The longest event that is read into memory: parsed, it takes up to thirty times as much.
@@ -235,6 +238,8 @@ def read_stdin() -> bytes:
                 continue
             if not chunk:
                 break
+            if len(chunk) == CHUNK and not chunks:
+                bytes(REUSED)
             chunks.append(chunk)
             size += len(chunk)
             if size > LONGEST:
