@@ -85,31 +85,62 @@ def attach(place: Place, archive: sqlite3.Connection) -> None:
     archive.execute("ATTACH ? AS search", (readonly.uri(path_of(place)),))
 
 
+# What the document of an event is made of, in the order of the parameters of `event_document`.
+OF_EVENTS = (
+    *("event", "tool_name", "session_id", "agent_id", "agent_type", "action", "outcome"),
+    *("prompt", "last_assistant_message", "message", "extra", "command", "description", "tool_input", "file_path"),
+    *("old_string", "new_string", "content", "error", "tool_response"),
+)
+
+
 def document_of_event(row: Row) -> Document | None:
     """What can be found of an event."""
-    name, tool = row["event"], row["tool_name"]
+    return event_document(*[row[name] for name in OF_EVENTS])
+
+
+def event_document(
+    name: str,
+    tool: str | None,
+    session_id: str,
+    agent_id: str | None,
+    agent_type: str | None,
+    action: str | None,
+    outcome: str | None,
+    prompt: str | None,
+    last_assistant_message: str | None,
+    message: str | None,
+    extra: str | None,
+    command: str | None,
+    description: str | None,
+    tool_input: str | None,
+    file_path: str | None,
+    old_string: str | None,
+    new_string: str | None,
+    content: str | None,
+    error: str | None,
+    tool_response: str | None,
+) -> Document | None:
+    """The same, given values and not a row: a dict for each of a million events takes a while."""
     if name == "PermissionRequest":  # the call itself says the same
         return None
-    answer = _json(row["tool_response"])
-    inputs = _json(row["tool_input"])
-    extra = None if tool else _json(row["extra"])  # beside a tool call it holds bookkeeping only
-    if row["action"] == "write" and isinstance(answer, dict):
+    answer = _json(tool_response)
+    if action == "write" and isinstance(answer, dict):
         answer = {key: value for key, value in answer.items() if key != "content"}
-    paths = [row["file_path"]]
+    inputs = _json(tool_input)
+    paths = [file_path]
     if isinstance(inputs, dict):
         paths += [inputs.pop(key, None) for key in ("notebook_path", "path")]
+    more = () if tool else _strings(_json(extra))  # beside a tool call it holds bookkeeping only
     fields = {
-        "said": _joined(row["prompt"], row["last_assistant_message"], row["message"], *_strings(extra)),
-        "input": _joined(row["command"], row["description"], *_strings(inputs)),
+        "said": _joined(prompt, last_assistant_message, message, *more),
+        "input": _joined(command, description, *_strings(inputs)),
         "path": _joined(*paths),
-        "code": _joined(row["old_string"], row["new_string"], row["content"]),
-        "output": _joined(row["error"], *_strings(answer)),
+        "code": _joined(old_string, new_string, content),
+        "output": _joined(error, *_strings(answer)),
     }
-    agent = (row["agent_id"], row["agent_type"] or "") if row["agent_id"] else ()
-    failed = row["outcome"] == "failed"
-    return Document(
-        fields, _tags(name, role_of_event(name, tool), row["session_id"], tool, row["action"], agent, failed)
-    )
+    agent = (agent_id, agent_type or "") if agent_id else ()
+    tags = _tags(name, role_of_event(name, tool), session_id, tool, action, agent, outcome == "failed")
+    return Document(fields, tags)
 
 
 def document_of_message(row: Row) -> Document | None:
@@ -252,7 +283,9 @@ def _json(text: str | None) -> Any:
 def _strings(value: Any) -> list[str]:
     """All texts inside a JSON value, in their order."""
     found: list[str] = []
-    stack = [value] if value else []
+    if not value:
+        return found
+    stack = [value]
     while stack:
         item = stack.pop()
         if isinstance(item, str):

@@ -15,6 +15,7 @@ from sessionlog.transcripts.stored_lines import Lines
 
 # A row of the index: its key, the id of the event or message, and its texts and tags as FTS5 gets them.
 Entry = tuple[Any, ...]
+Values = tuple[Any, ...]  # of a row of the archive
 _Made = tuple[int, int, index.Document]  # the same before its texts are segmented
 
 LENGTH = 4 << 20  # letters; a slice ends with the entry that goes beyond
@@ -22,10 +23,7 @@ SEGMENTED = 1 << 16  # letters at a time: enough that short texts cost little, a
 KNOWN_SESSIONS = 200  # whose prompts and answers are kept in memory
 
 # What documents are made of.
-_EVENTS = (
-    *("id", "at", "session_id", "event", "tool_name", "action", "outcome", "file_path", "description"),
-    *("agent_id", "agent_type", *index.LONG_IN_EVENTS),
-)
+_EVENTS = ("id", "at", *index.OF_EVENTS)
 _MESSAGES = (
     *("id", "at", "session_id", "kind", "role", "tool_name", "action", "outcome", "agent_id"),
     *index.LONG_IN_MESSAGES,
@@ -51,25 +49,25 @@ class Reader:
         """The entries of a span, or of its upper part."""
         if span.table == "events":
             rows = self._rows(span, _EVENTS, index.EVENT_IS_KNOWN)
-            entries, low = _entries(_documents(rows, index.document_of_event))
+            entries, low = _entries(_documents(rows, lambda values: index.event_document(*values[2:])))
         else:
             rows = self._rows(span, _MESSAGES, index.MESSAGE_IS_KNOWN)
             entries, low = _entries(_documents(rows, self._document_of_message))
         # In the order of their keys: FTS5 writes out what it has gathered when a lesser one comes.
         return Slice(Span(span.table, span.low if low is None else low, span.high), sorted(entries))
 
-    def _rows(self, span: Span, columns: tuple[str, ...], is_known: str) -> Iterator[Row]:
-        """The rows that are found by nothing else, from the top."""
+    def _rows(self, span: Span, columns: tuple[str, ...], is_known: str) -> Iterator[Values]:
+        """The rows that are found by nothing else, from the top: id, time and the other columns."""
         cursor = self._archive.cursor()
         cursor.row_factory = None  # the connection's own takes longer than the rest
         # Upwards first: a disk is read ahead in that direction only, and the rows are then in memory.
         cursor.execute(f"SELECT count(*) FROM {span.table} NOT INDEXED WHERE id BETWEEN ? AND ?", span[1:]).fetchone()
         query = f"SELECT {', '.join(columns)} FROM {span.table} AS part WHERE id BETWEEN ? AND ? AND NOT {is_known}"
         with closing(cursor.execute(f"{query} ORDER BY id DESC", span[1:])):
-            for values in cursor:
-                yield dict(zip(columns, values, strict=True))
+            yield from cursor
 
-    def _document_of_message(self, row: Row) -> index.Document | None:
+    def _document_of_message(self, values: Values) -> index.Document | None:
+        row = dict(zip(_MESSAGES, values, strict=True))
         return None if self._known.has(row) else index.document_of_message(index.whole(row, self._lines))
 
 
@@ -107,11 +105,11 @@ WHERE session_id = :session_id AND +event IN ('UserPromptSubmit', 'Stop', 'Subag
 """
 
 
-def _documents(rows: Iterator[Row], make: Callable[[Row], index.Document | None]) -> Iterator[_Made]:
-    for row in rows:
-        document = make(row)
+def _documents(rows: Iterator[Values], make: Callable[[Values], index.Document | None]) -> Iterator[_Made]:
+    for values in rows:
+        document = make(values)
         if document and any(document.fields.values()):
-            yield index.key(row["at"], row["id"]), row["id"], document
+            yield index.key(values[1], values[0]), values[0], document
 
 
 def _entries(documents: Iterator[_Made]) -> tuple[list[Entry], int | None]:
@@ -119,7 +117,7 @@ def _entries(documents: Iterator[_Made]) -> tuple[list[Entry], int | None]:
     entries: list[Entry] = []
     length = 0
     for made in _pieces(documents):
-        texts = segmented([document.fields[name] for _, _, document in made for name in FIELDS])
+        texts = segmented([text for _, _, document in made for text in document.fields.values()])
         fields = zip(*[iter(texts)] * len(FIELDS), strict=True)
         for (key, row_id, document), own in zip(made, fields, strict=True):
             entries.append((key, row_id, *own, "\n".join(("any", *document.tags))))
