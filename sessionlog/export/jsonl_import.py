@@ -40,7 +40,8 @@ WORTH_A_POOL = 4 << 20
 
 # Events of one transaction: hooks that write to the same archive wait no longer than this takes.
 BATCH = 1000
-BATCH_SIZE = 8 << 20  # and bytes
+# Bytes of lines whose events may wait for it.
+WAITING = 8 << 20
 
 _SESSION_ID, _AT, _RESPONSE = map(COLUMNS.index, ("session_id", "at", "tool_response"))
 
@@ -62,38 +63,47 @@ def run(path: str, summary: Summary, dry_run: bool = False) -> None:
     started = time.monotonic()
     targets: dict[str, _Target] = {}
     skips: list[Skip] = []
-    new = lines = 0
+    new = lines = waiting = 0
 
     def target(project: str) -> _Target:
         if project not in targets:
             targets[project] = _Target(project, dry_run)
         return targets[project]
 
-    def with_archives(data: bytes) -> Block:
+    def block_of(data: bytes) -> Block:
         first = beginning(data)
-        if first is not None:
-            target(first.project.decode("utf-8", "replace"))
-        return data, {project: one.archive for project, one in targets.items() if one.archive is not None}
+        project = first.project.decode("utf-8", "replace") if first else ""
+        first_id = target(project).expect(data.count(b"\n")) if first else 0
+        archives = {project: one.archive for project, one in targets.items() if one.archive is not None}
+        return Block(data, archives, project, first_id)
 
     try:
         with ExitStack() as stack:
             file = stack.enter_context(open(open_regular(path), "rb"))
             submit, ahead = _readers(os.path.getsize(path), stack)
-            for found in _in_order(map(with_archives, _blocks(file)), submit, ahead):
+            for found in _in_order(map(block_of, _blocks(file)), submit, ahead):
+                project, count, size = found.block
+                if project:
+                    target(project).expect(-count)
                 for project, session_id in found.known:
                     summary.projects.add(project)
                     summary.sessions.add(session_id)
                 for number, reason in found.skips:
                     skips.append(Skip(path, lines + number + 1, f"no event of an export: {reason}"))
-                for number, project, values, hashable in found.events:
+                for number, project, values, prepared in found.events:
                     try:
-                        new += target(project).add(values, hashable)
+                        new += target(project).add(values, prepared)
                     except _BAD_VALUE as error:
                         skips.append(Skip(path, lines + number + 1, f"the archive does not take it: {error}"))
                         continue
                     summary.sessions.add(values[_SESSION_ID])
                     summary.projects.add(project)
-                lines += found.lines
+                lines += count
+                waiting += size
+                if waiting >= WAITING:
+                    for one in targets.values():
+                        one.write()
+                    waiting = 0
         for one in targets.values():
             one.write()
     finally:
@@ -175,20 +185,26 @@ class _Target:
 
     def __init__(self, project: str, dry_run: bool) -> None:
         self._dry_run = dry_run
-        self._waiting: list[tuple[tuple[Any, ...], bulk.Hashable]] = []
-        self._size = 0  # of what waits
+        self._waiting: list[tuple[tuple[Any, ...], bulk.Prepared]] = []
+        self._expected = 0  # lines that are being read
         self._had_session: dict[str, bool] = {}  # before the import
         place = whose.place(project)
         try:
             self._connection = bulk.connect(place) if not dry_run or os.path.exists(place.db) else None
-            self._before = _newest(self._connection) if self._connection else 0
+            self._before = self._newest = bulk.newest_id(self._connection) if self._connection else 0
             self._limits: pruned.Limits = pruned.read(self._connection) if self._connection else {}
         except (sqlite3.Error, OSError) as error:
             raise SessionlogError(f"{place.db} cannot be written: {error}") from error
         # For those who find out which lines are there already.
         self.archive: Archive | None = (place.db, self._before) if self._before else None
 
-    def add(self, values: tuple[Any, ...], hashable: bulk.Hashable | None) -> bool:
+    def expect(self, lines: int) -> int:
+        """Say that so many more lines are being read. Returns the id that their first event is likely to get."""
+        first_id = self._newest + len(self._waiting) + self._expected + 1
+        self._expected += lines
+        return first_id
+
+    def add(self, values: tuple[Any, ...], prepared: bulk.Prepared | None) -> bool:
         """Whether the event was new."""
         if self._connection is None:
             return True
@@ -199,14 +215,13 @@ class _Target:
                 return False
             if values[_RESPONSE] and pruned.is_silenced(limit, values[_AT]):
                 values = (*values[:_RESPONSE], pruned.MARKER_JSON, *values[_RESPONSE + 1 :])
-                hashable = bulk.hashable(values)
-        if hashable is None:
+                prepared = bulk.prepare(values, 0)
+        if prepared is None:
             return self._add_odd(self._connection, self._named(values))
         if self._before and self._is_there(self._connection, session_id, values):
             return False
-        self._waiting.append((values, hashable))
-        self._size += len(hashable[0]) + len(hashable[1])
-        if len(self._waiting) >= BATCH or self._size >= BATCH_SIZE:
+        self._waiting.append((values, prepared))
+        if len(self._waiting) >= BATCH:
             self.write()
         return True
 
@@ -233,11 +248,11 @@ class _Target:
         if self._connection is not None and self._waiting:
             with self._transaction(self._connection):
                 appender = bulk.Appender(self._connection)
-                for values, hashable in self._waiting:
-                    appender.add(values, hashable)
+                for values, prepared in self._waiting:
+                    appender.add(values, prepared)
                 appender.write()
+            self._newest = appender.newest
         self._waiting.clear()
-        self._size = 0
 
     @contextmanager
     def _transaction(self, connection: sqlite3.Connection) -> Iterator[None]:
@@ -252,8 +267,3 @@ class _Target:
     def close(self) -> None:
         if self._connection is not None:
             self._connection.close()
-
-
-def _newest(connection: sqlite3.Connection) -> int:
-    newest: int = connection.execute("SELECT ifnull(max(id), 0) FROM events").fetchone()[0]
-    return newest

@@ -28,22 +28,26 @@ _MARSHAL_VERSION = 2
 _LONG_NUMBER = b"0" * 19
 _AS_ZEROS = bytes.maketrans(b"0123456789", b"0" * 10)
 
-# The number of its line in the block, its project, its values of COLUMNS, and what its hash needs of them, if all are
-# texts.
-Event = tuple[int, str, tuple[Any, ...], "bulk.Hashable | None"]
+# The number of its line in the block, its project, its values of COLUMNS, and what its hash needs, if all are texts.
+Event = tuple[int, str, tuple[Any, ...], "bulk.Prepared | None"]
+
+
+class Block(NamedTuple):
+    """Lines to be read."""
+
+    data: bytes
+    archives: dict[str, Archive]  # of projects: what they have need not be read
+    project: str  # of most lines
+    first_id: int  # that the first new event of this project is likely to get
 
 
 class Found(NamedTuple):
     """What was found in a block of lines."""
 
-    lines: int
+    block: tuple[str, int, int]  # its project, and how many lines and bytes it has
     known: list[Session]  # of lines that the archive has
     events: list[Event]  # of other lines
     skips: list[tuple[int, str]]  # the number of a line that is no event, and why not
-
-
-# A block of lines, and the archives of projects that may have some of them.
-Block = tuple[bytes, dict[str, Archive]]
 
 
 def main() -> None:
@@ -66,22 +70,26 @@ def received(answer: bytes) -> Found:
 
 def read(block: Block, rules: Rules, known: Known) -> Found:
     """The events in a block of lines, but for those that the archive has."""
-    data, archives = block
+    data = block.data
     lines = io.BytesIO(data if data.endswith(b"\n") else data + b"\n").readlines()
-    there, sessions = known.among(lines, archives)
+    there, sessions = known.among(lines, block.archives)
     numbered = [(number, line) for number, line in enumerate(lines) if line not in there and not line.isspace()]
-    found = Found(len(lines), sessions, [], [])
+    found = Found((block.project, len(lines), len(data)), sessions, [], [])
     first = size = 0
+    next_id = block.first_id
     for last, (_, line) in enumerate(numbered, 1):
         size += len(line)
         if size >= BLOCK or last == len(numbered):
-            _add(found, numbered[first:last], rules)
+            next_id = _add(found, numbered[first:last], rules, next_id)
             first, size = last, 0
     return found
 
 
-def _add(found: Found, numbered: list[tuple[int, bytes]], rules: Rules) -> None:
-    """Add the events of some lines. They are searched for secrets together, which costs little more than one."""
+def _add(found: Found, numbered: list[tuple[int, bytes]], rules: Rules, next_id: int) -> int:
+    """Add the events of some lines. They are searched for secrets together, which costs little more than one.
+
+    Returns the id that the next event is likely to get.
+    """
     joined = b"".join([line for _, line in numbered if len(line) < LONGEST_LINE])
     is_suspect = bool(rules.suspects(joined))
     is_plain = _is_plain(joined)
@@ -90,9 +98,11 @@ def _add(found: Found, numbered: list[tuple[int, bytes]], rules: Rules) -> None:
             if len(line) >= LONGEST_LINE:
                 raise ValueError(f"longer than {LONGEST_LINE >> 20} MB")
             project, values = row(line, rules if is_suspect else None, is_plain)
-            found.events.append((number, project, values, bulk.hashable(values)))
+            found.events.append((number, project, values, bulk.prepare(values, next_id)))
+            next_id += project == found.block[0]
         except (ValueError, TypeError, LookupError, AttributeError) as error:
             found.skips.append((number, str(error)))
+    return next_id
 
 
 def row(line: bytes, rules: Rules | None, is_plain: bool = False) -> tuple[str, tuple[Any, ...]]:
