@@ -54,6 +54,8 @@ class Known:
 
     def among(self, lines: Iterable[bytes], archives: dict[str, Archive]) -> tuple[set[bytes], list[Session]]:
         """Those of the lines, with their ends, that these archives of projects have, and their sessions."""
+        if not archives:
+            return set(), []
         spans: dict[tuple[bytes, bytes], _Span] = {}
         for line in lines:
             found = _BEGINNING.match(line, 0, 5000)

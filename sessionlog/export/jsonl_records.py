@@ -73,7 +73,9 @@ def read(block: Block, rules: Rules, known: Known) -> Found:
     data = block.data
     lines = io.BytesIO(data if data.endswith(b"\n") else data + b"\n").readlines()
     there, sessions = known.among(lines, block.archives)
-    numbered = [(number, line) for number, line in enumerate(lines) if line not in there and not line.isspace()]
+    numbered = [(number, line) for number, line in enumerate(lines) if not line.isspace()]
+    if there:
+        numbered = [(number, line) for number, line in numbered if line not in there]
     found = Found((block.project, len(lines), len(data)), sessions, [], [])
     first = size = 0
     next_id = block.first_id
