@@ -18,7 +18,7 @@ from sessionlog.archive import append, bulk, whose
 from sessionlog.archive import place as projects
 from sessionlog.archive.event import COLUMNS
 from sessionlog.errors import SessionlogError
-from sessionlog.export.jsonl_known import Archive, Known, beginning
+from sessionlog.export.jsonl_known import Archive, Known, project_of
 from sessionlog.export.jsonl_records import LONGEST_LINE, Block, Found, read, received
 from sessionlog.fastlib import parse_json
 from sessionlog.redact.rules import Rules
@@ -71,10 +71,10 @@ def run(path: str, summary: Summary, dry_run: bool = False) -> None:
         return targets[project]
 
     def block_of(data: bytes) -> Block:
-        first = beginning(data)
-        project = first.project.decode("utf-8", "replace") if first else ""
-        first_id = target(project).expect(data.count(b"\n")) if first else 0
-        archives = {project: one.archive for project, one in targets.items() if one.archive is not None}
+        project = project_of(data) or ""
+        lines = data.count(b"\n") + (not data.endswith(b"\n"))
+        first_id = target(project).expect(lines) if project else 0
+        archives = {name: one.archive for name, one in targets.items() if one.archive is not None}
         return Block(data, archives, project, first_id)
 
     try:
@@ -133,7 +133,7 @@ def _blocks(file: BinaryIO) -> Iterator[bytes]:
         if not data.endswith(b"\n"):
             rest = file.readline(LONGEST_LINE)
             data += rest
-            while len(rest) == LONGEST_LINE or (rest and not rest.endswith(b"\n")):
+            while rest and not rest.endswith(b"\n"):
                 rest = file.readline(SKIPPED)
         yield data
 

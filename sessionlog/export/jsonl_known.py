@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from sessionlog.archive import readonly
 from sessionlog.export import jsonl
@@ -15,20 +14,16 @@ _BEGINNING = re.compile(
     % jsonl.VERSION,
     re.DOTALL,
 )
+_LONGEST_BEGINNING = 5000
 
 
-class Beginning(NamedTuple):
-    """What the beginning of a line says, if it is spelled as an export spells it."""
-
-    project: bytes
-    at: bytes
-    session_id: bytes
-
-
-def beginning(line: bytes) -> Beginning | None:
-    """What can be read without parsing the line."""
-    found = _BEGINNING.match(line, 0, 5000)
-    return Beginning(*found.groups()) if found else None
+def project_of(line: bytes) -> str | None:
+    """The project of a line, if that can be told without parsing it."""
+    found = _BEGINNING.match(line, 0, _LONGEST_BEGINNING)
+    try:
+        return found[1].decode() if found else None
+    except UnicodeDecodeError:
+        return None
 
 
 # The archive of a project, and the newest event in it from before the import. Only rows up to that one count: two
@@ -39,7 +34,7 @@ Session = tuple[str, str]
 
 
 class _Span:
-    """Lines of one session, and between which times they are."""
+    """Lines of one session, and their times."""
 
     def __init__(self) -> None:
         self.lines: list[bytes] = []
@@ -58,7 +53,7 @@ class Known:
             return set(), []
         spans: dict[tuple[bytes, bytes], _Span] = {}
         for line in lines:
-            found = _BEGINNING.match(line, 0, 5000)
+            found = _BEGINNING.match(line, 0, _LONGEST_BEGINNING)
             if found is not None:
                 project, at, session_id = found.groups()
                 span = spans.setdefault((project, session_id), _Span())
