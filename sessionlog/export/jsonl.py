@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import orjson
@@ -30,6 +31,9 @@ _NAMES = ("session_id", "hook_event_name", *_FIELDS[2:])
 _JSON = ("envelope", "tool_input", "tool_response", "extra")
 _ORDER = ("at", "via", *_FIELDS, *INPUT_TEXTS, *_JSON)
 _QUERY = f"SELECT {', '.join(_ORDER)} FROM events WHERE session_id = ? AND at >= ? ORDER BY at, id"
+_QUERY_BETWEEN = (
+    f"SELECT {', '.join(_ORDER)} FROM events WHERE session_id = ? AND at BETWEEN ? AND ? AND id <= ? ORDER BY at, id"
+)
 _INPUTS_AT = 2 + len(_FIELDS)
 _JSON_AT = _INPUTS_AT + len(INPUT_TEXTS)
 
@@ -53,6 +57,13 @@ def lines(
             if rules is not None:
                 made = [_cleaned(line, rules) for line in made]
             yield b"".join(made)
+
+
+def lines_between(
+    connection: sqlite3.Connection, project: str, session_id: str, first: str, last: str, newest: int
+) -> Iterator[bytes]:
+    """The lines of a session between two times, of events with ids up to the newest."""
+    return map(partial(_line, project), connection.execute(_QUERY_BETWEEN, (session_id, first, last, newest)))
 
 
 def _cleaned(line: bytes, rules: Rules) -> bytes:

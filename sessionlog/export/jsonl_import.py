@@ -1,27 +1,25 @@
 """Events that `sessionlog export` wrote as JSON lines, brought back: each to the archive of its project.
 
-A line that the archive would write itself is there already, and is not even parsed. Of others, two processes or more
-parse and clean some hundred at a time; this one writes them.
+Two processes or more read some hundred lines at a time: they leave out those that the archive has, parse and clean the
+others, and prepare their hashes. This process only writes.
 """
 
 from __future__ import annotations
 
 import os
-import re
 import sqlite3
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
-from zlib import crc32
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from sessionlog.archive import append, bulk, whose
 from sessionlog.archive import place as projects
 from sessionlog.archive.event import COLUMNS
 from sessionlog.errors import SessionlogError
-from sessionlog.export import jsonl
-from sessionlog.export.jsonl_records import LONGEST_LINE, Events, events
+from sessionlog.export.jsonl_known import Archive, Known, project_of
+from sessionlog.export.jsonl_records import LONGEST_LINE, Block, Found, read, received
 from sessionlog.fastlib import parse_json
 from sessionlog.redact.rules import Rules
 from sessionlog.system.files import open_regular
@@ -42,6 +40,8 @@ WORTH_A_POOL = 4 << 20
 
 # Events of one transaction: hooks that write to the same archive wait no longer than this takes.
 BATCH = 1000
+# Bytes of lines whose events may wait for it.
+WAITING = 8 << 20
 
 _SESSION_ID, _AT, _RESPONSE = map(COLUMNS.index, ("session_id", "at", "tool_response"))
 
@@ -62,44 +62,54 @@ def run(path: str, summary: Summary, dry_run: bool = False) -> None:
     """Import an export: each event to the archive of its project, unless it is there already."""
     started = time.monotonic()
     targets: dict[str, _Target] = {}
-    new = 0
+    skips: list[Skip] = []
+    new = lines = waiting = 0
 
     def target(project: str) -> _Target:
         if project not in targets:
             targets[project] = _Target(project, dry_run)
         return targets[project]
 
-    def is_known(line: bytes) -> bool:
-        about = _beginning(line)
-        if about is None or not target(about.project).has(about, line):
-            return False
-        summary.sessions.add(about.session_id)
-        summary.projects.add(about.project)
-        return True
+    def block_of(data: bytes) -> Block:
+        project = project_of(data) or ""
+        lines = data.count(b"\n") + (not data.endswith(b"\n"))
+        first_id = target(project).expect(lines) if project else 0
+        archives = {name: one.archive for name, one in targets.items() if one.archive is not None}
+        return Block(data, archives, project, first_id)
 
     try:
         with ExitStack() as stack:
             file = stack.enter_context(open(open_regular(path), "rb"))
-            blocks = _blocks(file, is_known)
             submit, ahead = _readers(os.path.getsize(path), stack)
-            for numbers, found in _in_order(blocks, submit, ahead):
-                for number, event in zip(numbers, found, strict=True):
-                    if isinstance(event, str):
-                        summary.skips.append(Skip(path, number, f"no event of an export: {event}"))
-                        continue
-                    project, values, hashable = event
+            for found in _in_order(map(block_of, _blocks(file)), submit, ahead):
+                project, count, size = found.block
+                if project:
+                    target(project).expect(-count)
+                for project, session_id in found.known:
+                    summary.projects.add(project)
+                    summary.sessions.add(session_id)
+                for number, reason in found.skips:
+                    skips.append(Skip(path, lines + number + 1, f"no event of an export: {reason}"))
+                for number, project, values, prepared in found.events:
                     try:
-                        new += target(project).add(values, hashable)
+                        new += target(project).add(values, prepared)
                     except _BAD_VALUE as error:
-                        summary.skips.append(Skip(path, number, f"the archive does not take it: {error}"))
+                        skips.append(Skip(path, lines + number + 1, f"the archive does not take it: {error}"))
                         continue
                     summary.sessions.add(values[_SESSION_ID])
                     summary.projects.add(project)
+                lines += count
+                waiting += size
+                if waiting >= WAITING:
+                    for one in targets.values():
+                        one.write()
+                    waiting = 0
         for one in targets.values():
-            one.commit()
+            one.write()
     finally:
         for one in targets.values():
             one.close()
+    summary.skips += sorted(skips, key=lambda skip: skip.line or 0)
     summary.files += bool(new)
     summary.unchanged += not new
     summary.bytes += os.path.getsize(path) if new else 0
@@ -116,93 +126,53 @@ _BAD_VALUE = (
 
 # --- Reading, in this process or in others ----------------------------------------------------------------------------
 
-Numbered = tuple[list[int], list[bytes]]  # lines and their numbers
+
+def _blocks(file: BinaryIO) -> Iterator[bytes]:
+    """The lines of the file, some hundred at a time. Of one that is too long, only the beginning."""
+    while data := file.read(BLOCK):
+        if not data.endswith(b"\n"):
+            rest = file.readline(LONGEST_LINE)
+            data += rest
+            while rest and not rest.endswith(b"\n"):
+                rest = file.readline(SKIPPED)
+        yield data
 
 
-def _blocks(file: BinaryIO, is_known: Callable[[bytes], bool]) -> Iterator[Numbered]:
-    """Lines that the archive may not have, some at a time. Of one that is too long, only the beginning."""
-    numbers: list[int] = []
-    lines: list[bytes] = []
-    number = size = 0
-    while line := file.readline(LONGEST_LINE):
-        number += 1
-        rest = line if len(line) == LONGEST_LINE else b""
-        while rest and not rest.endswith(b"\n"):
-            rest = file.readline(SKIPPED)
-        if line.isspace() or is_known(line):
-            continue
-        numbers.append(number)
-        lines.append(line)
-        size += len(line)
-        if size >= BLOCK:
-            yield numbers, lines
-            numbers, lines, size = [], [], 0
-    if lines:
-        yield numbers, lines
-
-
-def _readers(size: int, stack: ExitStack) -> tuple[Callable[[list[bytes]], Callable[[], Events]], int]:
-    """How lines become events, and how many blocks are worked on at once."""
+def _readers(size: int, stack: ExitStack) -> tuple[Callable[[Block], Callable[[], Found]], int]:
+    """How blocks of lines become events, and how many are worked on at once."""
     home = projects.home_folder()
     if size < WORTH_A_POOL:
-        rules = Rules(home)
-        return lambda lines: lambda: events(lines, rules), 1
+        rules, known = Rules(home), Known()
+        stack.callback(known.close)
+        return lambda block: lambda: read(block, rules, known), 1
     from sessionlog.system import workers
 
     count = os.cpu_count() or 1
     pool = stack.enter_context(workers.Pool(count, "sessionlog.export.jsonl_records", home))
 
-    def submit(lines: list[bytes]) -> Callable[[], Events]:
-        future: Future[Events] = pool.submit(lines)
-        return future.result
+    def submit(block: Block) -> Callable[[], Found]:
+        future: Future[bytes] = pool.submit(block)
+        return lambda: received(future.result())
 
     return submit, count + 2
 
 
-def _in_order(
-    blocks: Iterator[Numbered], submit: Callable[[list[bytes]], Callable[[], Events]], ahead: int
-) -> Iterator[tuple[list[int], Events]]:
+def _in_order(blocks: Iterator[Block], submit: Callable[[Block], Callable[[], Found]], ahead: int) -> Iterator[Found]:
     """Keep a few blocks in work, and take them as they were given out."""
-    waiting: deque[tuple[list[int], Callable[[], Events]]] = deque()
-    for numbers, lines in blocks:
-        waiting.append((numbers, submit(lines)))
+    waiting: deque[Callable[[], Found]] = deque()
+    for block in blocks:
+        waiting.append(submit(block))
         while len(waiting) >= ahead:
-            numbers, result = waiting.popleft()  # noqa: PLW2901
-            yield numbers, result()
-    for numbers, result in waiting:
-        yield numbers, result()
-
-
-class _Beginning(NamedTuple):
-    """What the beginning of a line says, if it is spelled as an export spells it."""
-
-    project: str
-    at: str
-    session_id: str
-
-
-_BEGINNING = re.compile(
-    rb'\{"sessionlog":\{"version":%d,"project":"([^"\\]*)","at":"([^"]*)".*?\},"session_id":"([^"\\]+)"'
-    % jsonl.VERSION,
-    re.DOTALL,
-)
-
-
-def _beginning(line: bytes) -> _Beginning | None:
-    found = _BEGINNING.match(line, 0, 5000)
-    if found is None:
-        return None
-    try:
-        return _Beginning(*[text.decode() for text in found.groups()])
-    except UnicodeDecodeError:
-        return None
+            yield waiting.popleft()()
+    while waiting:
+        yield waiting.popleft()()
 
 
 # --- Writing ----------------------------------------------------------------------------------------------------------
 
 
 class _Target:
-    """One archive during an import: a transaction for every so many events."""
+    """One archive during an import. Events wait here until there are enough for a short transaction."""
 
     # What is there already is not added again. Only rows from before the import count: two events that are the same in
     # every respect are two lines, and two events.
@@ -215,92 +185,85 @@ class _Target:
 
     def __init__(self, project: str, dry_run: bool) -> None:
         self._dry_run = dry_run
-        self._pending = 0
-        self._project = project
-        self._lines: dict[str, frozenset[int] | None] = {}  # of a session: None if the archive did not have it
-        self._appender: bulk.Appender | None = None
+        self._waiting: list[tuple[tuple[Any, ...], bulk.Prepared]] = []
+        self._expected = 0  # lines that are being read
+        self._had_session: dict[str, bool] = {}  # before the import
         place = whose.place(project)
         try:
             self._connection = bulk.connect(place) if not dry_run or os.path.exists(place.db) else None
-            self._before = _newest(self._connection) if self._connection else 0
+            self._before = self._newest = bulk.newest_id(self._connection) if self._connection else 0
             self._limits: pruned.Limits = pruned.read(self._connection) if self._connection else {}
         except (sqlite3.Error, OSError) as error:
             raise SessionlogError(f"{place.db} cannot be written: {error}") from error
+        # For those who find out which lines are there already.
+        self.archive: Archive | None = (place.db, self._before) if self._before else None
 
-    def has(self, beginning: _Beginning, line: bytes) -> bool:
-        """Whether the archive would write this line itself, for an event from before the import."""
-        if beginning.session_id not in self._lines:
-            self._lines[beginning.session_id] = self._lines_of(beginning)
-        known = self._lines[beginning.session_id]
-        return known is not None and _fingerprint(line.removesuffix(b"\n")) in known
+    def expect(self, lines: int) -> int:
+        """Say that so many more lines are being read. Returns the id that their first event is likely to get."""
+        first_id = self._newest + len(self._waiting) + self._expected + 1
+        self._expected += lines
+        return first_id
 
-    def _lines_of(self, beginning: _Beginning) -> frozenset[int] | None:
-        """Those of a session. In a file they are in the order of time, so those before its first one do not matter."""
-        if not self._has_session(beginning.session_id) or self._connection is None:
-            return None
-        blocks = jsonl.lines(self._connection, self._project, [beginning.session_id], beginning.at)
-        return frozenset(_fingerprint(line) for block in blocks for line in block.splitlines())
-
-    def _has_session(self, session_id: str) -> bool:
-        """Whether the session had events before the import."""
-        query = "SELECT 1 FROM events WHERE session_id = ? AND id <= ? LIMIT 1"
-        return bool(self._connection and self._connection.execute(query, (session_id, self._before)).fetchone())
-
-    def add(self, values: tuple[Any, ...], hashable: bulk.Hashable | None) -> bool:
+    def add(self, values: tuple[Any, ...], prepared: bulk.Prepared | None) -> bool:
         """Whether the event was new."""
         if self._connection is None:
             return True
-        limit = self._limits.get(values[_SESSION_ID])
-        if pruned.is_out(limit, values[_AT]):
-            return False
-        if values[_RESPONSE] and pruned.is_silenced(limit, values[_AT]):
-            values = (*values[:_RESPONSE], pruned.MARKER_JSON, *values[_RESPONSE + 1 :])
-            hashable = bulk.hashable(values)
-        if not self._pending:
-            self._connection.execute("BEGIN IMMEDIATE")
-        self._pending += 1
-        added = self._append(self._connection, values, hashable)
-        if self._pending >= BATCH:
-            self.commit()
-        return added
-
-    def _append(self, connection: sqlite3.Connection, values: tuple[Any, ...], hashable: bulk.Hashable | None) -> bool:
         session_id = values[_SESSION_ID]
-        if session_id not in self._lines:
-            self._lines[session_id] = frozenset() if self._has_session(session_id) else None
-        if hashable is None or self._lines[session_id] is not None:
-            named = {**dict(zip(COLUMNS, values, strict=True)), "before": self._before}
-            if hashable is None:
-                self._write()
-                return append.add(connection, self._ADD, named)
-            if connection.execute(f"SELECT {self._IS_THERE}", named).fetchone()[0]:
+        limit = self._limits.get(session_id)
+        if limit is not None:
+            if pruned.is_out(limit, values[_AT]):
                 return False
-        if self._appender is None:
-            self._appender = bulk.Appender(connection)
-        self._appender.add(values, hashable)
+            if values[_RESPONSE] and pruned.is_silenced(limit, values[_AT]):
+                values = (*values[:_RESPONSE], pruned.MARKER_JSON, *values[_RESPONSE + 1 :])
+                prepared = bulk.prepare(values, 0)
+        if prepared is None:
+            return self._add_odd(self._connection, self._named(values))
+        if self._before and self._is_there(self._connection, session_id, values):
+            return False
+        self._waiting.append((values, prepared))
+        if len(self._waiting) >= BATCH:
+            self.write()
         return True
 
-    def _write(self) -> None:
-        if self._appender is not None:
-            self._appender.write()
-            self._appender = None
+    def _is_there(self, connection: sqlite3.Connection, session_id: str, values: tuple[Any, ...]) -> bool:
+        if session_id not in self._had_session:
+            query = "SELECT 1 FROM events WHERE session_id = ? AND id <= ? LIMIT 1"
+            found = connection.execute(query, (session_id, self._before)).fetchone()
+            self._had_session[session_id] = found is not None
+        if not self._had_session[session_id]:
+            return False
+        return bool(connection.execute(f"SELECT {self._IS_THERE}", self._named(values)).fetchone()[0])
 
-    def commit(self) -> None:
-        if self._connection is not None and self._connection.in_transaction:
-            self._write()
-            self._connection.execute("ROLLBACK" if self._dry_run else "COMMIT")
-        self._pending = 0
+    def _named(self, values: tuple[Any, ...]) -> dict[str, Any]:
+        return {**dict(zip(COLUMNS, values, strict=True)), "before": self._before}
+
+    def _add_odd(self, connection: sqlite3.Connection, named: dict[str, Any]) -> bool:
+        """Add an event of which SQLite has to say what it makes of it."""
+        self.write()
+        with self._transaction(connection):
+            return append.add(connection, self._ADD, named)
+
+    def write(self) -> None:
+        """Write what waits. Nothing but this is done while hooks cannot write."""
+        if self._connection is not None and self._waiting:
+            with self._transaction(self._connection):
+                appender = bulk.Appender(self._connection)
+                for values, prepared in self._waiting:
+                    appender.add(values, prepared)
+                appender.write()
+            self._newest = appender.newest
+        self._waiting.clear()
+
+    @contextmanager
+    def _transaction(self, connection: sqlite3.Connection) -> Iterator[None]:
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+        connection.execute("ROLLBACK" if self._dry_run else "COMMIT")
 
     def close(self) -> None:
         if self._connection is not None:
             self._connection.close()
-
-
-def _fingerprint(line: bytes) -> int:
-    """Two hashes in one number, the first with a key of this process: no two lines have the same by chance."""
-    return hash(line) << 32 | crc32(line)
-
-
-def _newest(connection: sqlite3.Connection) -> int:
-    newest: int = connection.execute("SELECT ifnull(max(id), 0) FROM events").fetchone()[0]
-    return newest

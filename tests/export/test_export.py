@@ -12,6 +12,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -135,6 +136,38 @@ def test_any_payload_survives_a_line(payload: dict[str, Any]) -> None:
     assert jsonl_records.row(line, None) == ("/p", tuple(record_.values()))
 
 
+@given(payload=PAYLOADS)
+def test_the_short_way_from_payload_to_row_gives_the_same_row(payload: dict[str, Any]) -> None:
+    from sessionlog.archive.event import normalise
+
+    try:
+        payload = orjson.loads(orjson.dumps(payload)) | {"session_id": "s", "hook_event_name": "Stop"}
+    except TypeError:  # a lone surrogate, or a number beyond 64 bits: not for the short way
+        return
+    if "\0" in repr(payload) or "\\x00" in repr(payload):
+        return
+    record_ = normalise(payload, at_ms=1, via="x", exact=True)
+    values = jsonl_records._values(payload, record_["at"], "x", None)
+    assert values is None or repr(values) == repr(tuple(record_.values()))
+
+
+@pytest.mark.parametrize("name", ["prompt", "cwd", "duration_ms", "tool_input", "tool_response", "file_path"])
+@pytest.mark.parametrize(
+    "value", [None, True, 0, -1.5, 2**53, "x", "", [], [1.0, "é"], {}, {"a": None}, {"x": {"y": 1}}]
+)
+@pytest.mark.parametrize("inside", [False, True])
+def test_the_short_way_knows_what_is_unusual(name: str, value: Any, inside: bool) -> None:
+    from sessionlog.archive.event import normalise
+
+    payload = {"a": 1, name: value, "session_id": "s", "hook_event_name": "Stop", "z": "z"}
+    if inside:
+        payload |= {"tool_input": {"a": 1, "command": "ls", name: value, "z": 2}}
+    record_ = normalise(payload, at_ms=1, via="x", exact=True)
+    values = jsonl_records._values(payload, record_["at"], "x", None)
+    assert values is None or repr(values) == repr(tuple(record_.values()))
+    assert values is not None or type(value) is not str or name == "duration_ms"
+
+
 @pytest.mark.parametrize(
     "value",
     [
@@ -179,6 +212,62 @@ def test_importing_again_adds_nothing(filled: Any, place: projects.Place, tmp_pa
     before = content(place)
     assert "Nothing new in 1 file" in printed("import", str(file))
     assert content(place) == before
+
+
+def test_lines_that_are_there_are_found_in_any_order_and_block(
+    filled: Any, place: projects.Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = exported().splitlines(keepends=True)
+    file = tmp_path / "a.jsonl"
+    changed = lines[0].replace(b'"via":"', b'"via":"other ')
+    file.write_bytes(b"".join([*reversed(lines), changed, b"\n", lines[0].strip()]))
+    monkeypatch.setattr(jsonl_import, "BLOCK", 2000)
+    summary = importer.Summary()
+    jsonl_import.run(str(file), summary)
+    assert (summary.events, summary.skips) == (1, []) and len(rows(place)) == len(filled) + 1
+
+
+@pytest.mark.parametrize("pool", [False, True])
+def test_an_import_of_two_projects_is_chained(
+    place: projects.Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pool: bool
+) -> None:
+    """Ids that blocks were prepared for are taken by other events: blocks hold both projects, and lines without one."""
+    record(place, [prompt(f"{number} 组件", session_id=f"s{number % 3}") for number in range(50)])
+    ours = exported().splitlines(keepends=True)
+    other = f"{place.project}-other"
+    theirs = [line.replace(place.project.encode(), other.encode(), 1) for line in ours]
+    mixed = [line for pair in zip(ours, theirs, strict=True) for line in (*pair, b"{}\n")]
+    file = tmp_path / "a.jsonl"
+    file.write_bytes(b"".join([*mixed, *ours[:10], *theirs[:5]]))
+    monkeypatch.setattr(jsonl_import, "WORTH_A_POOL", 0 if pool else 1 << 30)
+    monkeypatch.setattr(jsonl_import, "BLOCK", 2000)
+    monkeypatch.setattr(jsonl_import, "BATCH", 7)
+    use_archive(tmp_path / "other", monkeypatch)
+    summary = importer.Summary()
+    jsonl_import.run(str(file), summary)
+    assert (summary.events, len(summary.skips), summary.projects) == (115, 50, {place.project, other})
+    for project, count in ((place.project, 60), (other, 55)):
+        imported = projects.place(project)
+        assert len(rows(imported)) == count and list(verify.Check(imported).findings()) == []
+
+
+def test_a_line_that_is_too_long_is_passed_over(
+    place: projects.Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record(place, [prompt("short"), prompt("x" * 5000), prompt("also short")])
+    lines = exported().splitlines(keepends=True)
+    file = tmp_path / "a.jsonl"
+    monkeypatch.setattr(jsonl_import, "SKIPPED", 100)
+    for module in (jsonl_import, jsonl_records):
+        monkeypatch.setattr(module, "LONGEST_LINE", 2000)
+    use_archive(tmp_path / "other", monkeypatch)
+    for block, end in ((len(lines[0]) + 10, b""), (100, b"\n")):
+        file.write_bytes(b"".join([lines[1], *lines, lines[1].strip() + end]))
+        monkeypatch.setattr(jsonl_import, "BLOCK", block)
+        summary = importer.Summary()
+        jsonl_import.run(str(file), summary)
+        assert [skip.line for skip in summary.skips] == [1, 3, 5] and "longer than" in summary.skips[0].reason
+        assert [row["prompt"] for row in rows(projects.place(place.project))] == ["short", "also short"]
 
 
 def test_a_dry_run_of_an_import_writes_nothing(filled: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
