@@ -93,7 +93,7 @@ def _add(found: Found, numbered: list[tuple[int, bytes]], rules: Rules, next_id:
     Returns the id that the next event is likely to get.
     """
     joined = b"".join([line for _, line in numbered if len(line) < LONGEST_LINE])
-    is_suspect = bool(rules.suspects(joined))
+    is_suspect = bool(rules.suspects(joined, of_many=True))
     is_plain = _is_plain(joined)
     for number, line in numbered:
         try:

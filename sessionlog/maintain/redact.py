@@ -246,7 +246,7 @@ def _sweep(
 
 
 def _clean_row(table: str, row: dict[str, Any], rules: GivenRules) -> dict[str, Any]:
-    if not rules.suspects(_all_text(row).encode("utf-8", "surrogateescape")):
+    if not rules.suspects(_all_text(row).encode("utf-8", "surrogateescape"), of_many=True):
         return row
     names = list(row)
     if table == "events" and (whole := _clean_event(row, rules)):

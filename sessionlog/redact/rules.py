@@ -64,13 +64,16 @@ class Rules:
             self.own = [Detector(kind, regex, (needle,) if needle else ()) for kind, regex, needle in chosen.patterns]
         self.problems = chosen.problems
 
-    def suspects(self, data: bytes) -> "tuple[Detector, ...]":
-        """The detectors worth running on a payload, by its raw bytes: as a rule none, and nothing more is imported."""
+    def suspects(self, data: bytes, of_many: bool = False) -> "tuple[Detector, ...]":
+        """The detectors worth running on a payload, by its raw bytes: as a rule none, and nothing more is imported.
+
+        `of_many`: the payloads of many events, or other texts in any order, to find out whether to look at each.
+        """
         named = [detector for detector in self.named if detector.suspects(data)]
         if not self.enabled:
             return tuple(named)
         own = [detector for detector in self.own if detector.suspects(data)]
-        return (*named, *own, *_suspected(data))
+        return (*named, *own, *_suspected(data, of_many))
 
     def clean(self, value: "Any", suspects: "tuple[Detector, ...]") -> "Any":
         """The parsed JSON value without its secrets; dicts and lists are changed in place."""
@@ -153,7 +156,7 @@ _ASIAN = (  # トークン, シークレ, 암호 and 토큰; 密, 令, ス and �
 # The first bytes of letters that English does not have, but for those of Chinese, Japanese and Korean.
 _LETTERS = b"\xc3\xc4\xc5\xce\xd0\xd7\xd8\xd9\xe0\xe1"
 # A command stands at the beginning of its event, and so does the first escaped character of a client that escapes any:
-# a search in all of 200 KB would cost 0.2 ms. Up to 128 KB, all is searched, as transcripts are read in such pieces.
+# a search in all of 200 KB would cost 0.2 ms. Where many events are searched together, each begins somewhere in between.
 _SMALL, _BEGINNING, _RARE_BEGINNING = 131072, 16384, 4096
 _SOUGHT = (
     # 密 令 ス 비; :\/ in JSON
@@ -189,10 +192,10 @@ _TO_WORDS = bytes.maketrans(SEPARATORS, b" " * len(SEPARATORS))
 _OUR_IDS = (b"toolu_", b"msg_", b"req_")  # of the client, in nearly every event
 
 
-def _suspected(data: bytes) -> "list[Any]":
+def _suspected(data: bytes, of_many: bool) -> "list[Any]":
     """What the built-in rules suspect."""
     found: list[Any] = []
-    beginning = len(data) if len(data) <= _SMALL else _BEGINNING
+    beginning = len(data) if of_many or len(data) <= _SMALL else _BEGINNING
     if data.find(b"\\u", 0, beginning) >= 0:
         from sessionlog.redact import unescape
 
@@ -216,7 +219,7 @@ def _suspected(data: bytes) -> "list[Any]":
             from sessionlog.redact import nearby
 
             found += nearby.suspected(data, runs)
-    names = sights(data)
+    names = sights(data, of_many)
     if names:
         from sessionlog.redact import assignments
 
@@ -273,7 +276,7 @@ def _without_escape(run: bytes) -> bytes:
     return run[6:] if run[1:2] == b"u" else run[2:]
 
 
-def sights(data: bytes) -> list[int]:
+def sights(data: bytes, of_many: bool = False) -> list[int]:
     """Where names stand in the payload that are given something, and where URLs have more than a host."""
     places = []
     alike = data.translate(_ALIKE)
@@ -295,16 +298,16 @@ def sights(data: bytes) -> list[int]:
             ):
                 places.append(at)
             at = alike.find(sought, at + 1)
-    beginning = len(data) if len(data) <= _SMALL else _BEGINNING
+    beginning = len(data) if of_many or len(data) <= _SMALL else _BEGINNING
     at = alike.find(b" -", 0, beginning)
     while at >= 0:
         if data[at : at + 3] in _FLAGS:
             places.append(at)
         at = alike.find(b" -", at + 2, beginning)
     # What is rare is sought in the beginning, and in all of a text with letters that English does not have.
-    beginning = len(data) if len(data) <= _BEGINNING else _RARE_BEGINNING
+    beginning = len(data) if of_many or len(data) <= _BEGINNING else _RARE_BEGINNING
     if not data.isascii():
-        head = data[:_BEGINNING]
+        head = data if of_many else data[:_BEGINNING]
         if any([lead in head for lead in _LETTERS]):
             from sessionlog.redact import foreign_names
 

@@ -135,7 +135,7 @@ class Shipment:
     def check_event(self, row: Row) -> None:
         """Refuse an event with a secret in it: one that was recorded before today's rules."""
         data = "\n".join(value for value in row.values() if isinstance(value, str)).encode("utf-8", "replace")
-        if not self.rules.suspects(data):
+        if not self.rules.suspects(data, of_many=True):
             return
         try:
             before, payload = rebuild.payload(row), rebuild.payload(row)

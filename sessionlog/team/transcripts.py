@@ -149,7 +149,7 @@ def _check_chunk(shipment: Shipment, row: Row) -> None:
         data = chunks.unpack(row["data"])
     except chunks.Unreadable:
         return
-    suspects = shipment.rules.suspects(data)
+    suspects = shipment.rules.suspects(data, of_many=True)
     if suspects and chunks.clean_lines(data, shipment.rules) != data:
         raise not_redacted(f"transcript {row['transcript_id']}, part {row['sequence']},")
 

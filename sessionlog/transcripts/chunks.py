@@ -350,7 +350,7 @@ def clean_lines(data: bytes, rules: Rules) -> bytes:
     while start < len(data):
         end = data.find(b"\n", start + BLOCK) + 1 or len(data)
         block = data[start:end]
-        if rules.suspects(_without_copies(block)):
+        if rules.suspects(_without_copies(block), of_many=True):
             cleaned = b"\n".join([clean_line(line, rules) for line in block.split(b"\n")])
             if cleaned != block:
                 pieces += data[done:start], cleaned

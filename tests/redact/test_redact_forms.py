@@ -15,6 +15,7 @@ from sessionlog.redact import rules as redact
 from sessionlog.redact import token_forms
 from sessionlog.redact.built_in import BUILT_IN
 from sessionlog.redact.rules import Rules
+from sessionlog.transcripts import chunks
 from tests.conftest import thorough
 from tests.helpers.slow_texts import assert_none_takes_forever
 
@@ -313,6 +314,18 @@ def test_a_secret_goes_however_it_is_spelled(rules: Rules) -> None:
         after = rules.clean_text(text, rules.suspects(text.encode()))
         assert not is_left(secret, after)
         assert rules.clean_text(after, BUILT_IN) == after
+
+
+def test_a_secret_goes_wherever_its_line_stands_among_many(rules: Rules) -> None:
+    before = b'{"text": "def f(x): return x + 1"}\n' * 600  # 20 KB
+    after = b'{"text": "' + b"def f(x): return x + 1; " * 5000 + b'"}\n'  # 120 KB
+    for text, _ in CASES:
+        line = json.dumps({"text": text}, ensure_ascii=False).encode() + b"\n"
+        if rules.suspects(line):
+            assert rules.suspects(before + line + after, of_many=True), text
+    cleaned = chunks.clean_line(b'{"text": "heslo: Zx9kQw7Lp"}', rules) + b"\n"
+    assert b"[redacted:" in cleaned
+    assert chunks.clean_lines(before + b'{"text": "heslo: Zx9kQw7Lp"}\n' + after, rules) == before + cleaned + after
 
 
 @pytest.mark.parametrize(
