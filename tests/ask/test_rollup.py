@@ -9,10 +9,10 @@ import shutil
 import signal
 import sqlite3
 import subprocess
-import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from datetime import date, datetime
 from pathlib import Path
@@ -34,6 +34,7 @@ from sessionlog.maintain import backup, merge, prune, redact
 from sessionlog.transcripts import importer
 from tests.conftest import Hook, rows, thorough
 from tests.faults.ledger import sessionlog
+from tests.helpers import forking
 from tests.helpers import transcript_files as made
 from tests.helpers.archives import START_MS, bash, call, event, store
 from tests.helpers.waiting import wait_for
@@ -360,42 +361,40 @@ def test_nothing_is_counted_when_nothing_is_new(place: Place, monkeypatch: pytes
     assert told(place) == truth(place) != counted
 
 
-COUNT = """
-import sys
-from sessionlog.archive import read as reading; from sessionlog.ask.rollup import stats
-with stats.Counted([reading.place_at(sys.argv[1])]) as counted:
-    print(sum(row["tools"] for row in stats.activity(counted).values()))
-"""
+def count(place: Place, *most: int) -> subprocess.CompletedProcess[bytes]:
+    return forking.run(place.db, *map(str, most), program="tests.ask.counting")
 
 
 def test_many_at_once_count_everything_once(place: Place) -> None:
     many = [bash("ls", f"s{number % 50}") for number in range(4000 if thorough() else 1500)]
     store(place, *many)
     for _ in range(2):
-        processes = [
-            subprocess.Popen([sys.executable, "-c", COUNT, place.db], stdout=subprocess.PIPE) for _ in range(4)
-        ]
-        assert {int(process.communicate()[0]) for process in processes} == {len(rows(place))}
+        with ThreadPoolExecutor(4) as threads:
+            counted = list(threads.map(lambda _: count(place), range(4)))
+        assert {int(done.stdout.split()[0]) for done in counted} == {len(rows(place))}
         store(place, bash("one more"), start_ms=START_MS + 10 * DAY_MS)
     assert_right(place)
 
 
 @pytest.mark.parametrize("counted_before", [False, True])
 def test_killed_in_its_midst_it_is_right_the_next_time(place: Place, tmp_path: Path, counted_before: bool) -> None:
-    store(place, *(bash("ls", f"s{number % 300}") for number in range(6000 if thorough() else 3000)))
+    store(place, *(bash("ls", f"s{number % 30}") for number in range(300)))
     if counted_before:
         told(place)
-        store(place, *(bash("pwd", f"t{number % 300}") for number in range(3000)), start_ms=START_MS + DAY_MS)
+        store(place, *(bash("pwd", f"t{number % 30}") for number in range(300)), start_ms=START_MS + DAY_MS)
     folder, wanted = Path(place.db).parent, truth(place)
     shutil.copytree(folder, tmp_path / "before")
-    for delay in (0.3, 0.6) if counted_before else (0.05, 0.15):
+
+    def as_before() -> None:
         shutil.rmtree(folder)
         shutil.copytree(tmp_path / "before", folder)
-        process = subprocess.Popen([sys.executable, "-c", COUNT, place.db], stdout=subprocess.DEVNULL)
-        time.sleep(0.2 + delay)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        assert told(place) == wanted, delay
+
+    statements = int(count(place, 10**9).stdout.split()[1])
+    assert statements > 20
+    for most in range(1, statements, 1 if thorough() else statements // 12):
+        as_before()
+        assert count(place, most).returncode == -signal.SIGKILL
+        assert told(place) == wanted, most
 
 
 def test_a_hook_never_waits_for_the_digest(hook: Hook, place: Place) -> None:

@@ -14,6 +14,7 @@ import io
 import json
 import os
 import pkgutil
+import select
 import signal
 import socket
 import subprocess
@@ -40,12 +41,14 @@ class Forked:
     def __init__(self, pid: int, ended: io.BufferedReader) -> None:
         self.pid, self._ended = pid, ended
         self.returncode: int | None = None
+        self.seconds = self.megabytes = 0.0  # of a processor and of memory, when it is over
         self._over = threading.Event()
         threading.Thread(target=self._wait, daemon=True).start()
 
     def _wait(self) -> None:
         with self._ended:
-            self.returncode = int(self._ended.read() or -signal.SIGKILL)
+            code, self.seconds, self.megabytes = json.loads(self._ended.read() or f"[{-signal.SIGKILL}, 0, 0]")
+            self.returncode = code
         self._over.set()
 
     def poll(self) -> int | None:
@@ -115,6 +118,12 @@ def start(
     return _servers[path].start(request, *files)
 
 
+class Done(subprocess.CompletedProcess[bytes]):
+    """How a command ended, and what it took of a processor and of memory."""
+
+    seconds = megabytes = 0.0
+
+
 def run(
     *words: str | Path,
     program: str = PROGRAM,
@@ -122,7 +131,7 @@ def run(
     env: dict[str, str] | None = None,
     timeout: float = 120,
     interrupt: tuple[int, float] | None = None,
-) -> subprocess.CompletedProcess[bytes]:
+) -> subprocess.CompletedProcess[bytes] | Done:
     """As subprocess.run does it for `sessionlog` with these words.
 
     `interrupt` is a signal, and after how many seconds it is sent if the command is still running.
@@ -158,7 +167,9 @@ def run(
         for file in (stdout, stderr):
             file.seek(0)
             printed.append(file.read())
-    return subprocess.CompletedProcess(["sessionlog", *words], code, *printed)
+    done = Done(["sessionlog", *words], code, *printed)
+    done.seconds, done.megabytes = command.seconds, command.megabytes
+    return done
 
 
 def hook(script: Path, *words: str, input: bytes, env: dict[str, str]) -> subprocess.CompletedProcess[bytes]:
@@ -260,29 +271,51 @@ def _serve(server: socket.socket, path: str) -> None:
     if path != HOOKS:
         _import_all()
         gc.freeze()  # else every command's garbage collector looks at all that was imported, and so copies its memory
+    running: dict[int, int] = {}  # where to tell how a command ended, by the number of its process
+    woken, waking = os.pipe()
+    os.set_blocking(waking, False)
+    signal.set_wakeup_fd(waking)
+    signal.signal(signal.SIGCHLD, lambda number, frame: None)  # else nothing is written to the pipe
     while True:
+        ready, _, _ = select.select([server, woken], [], [])
+        if woken in ready:
+            os.read(woken, 1 << 16)
+            _tell(running)
+        if server not in ready:
+            continue
         size, files, _, _ = socket.recv_fds(server, 4, 4)
-        with suppress(ChildProcessError):
-            while os.waitpid(-1, os.WNOHANG if size else 0)[0]:
-                pass
         if not size:
-            return
+            break
         data = b""
         while len(data) < int.from_bytes(size, "big"):
             data += server.recv(1 << 16)
-        if not os.fork():  # who waits for the command
-            server.close()
-            *own, told = files
-            pid = os.fork()
-            if not pid:
-                os.close(told)
-                _command(own, **json.loads(data))
-            os.write(told, f"{pid}\n".encode())
-            _, status = os.waitpid(pid, 0)
-            os.write(told, str(os.waitstatus_to_exitcode(status)).encode())
-            os._exit(0)
-        for file in files:
+        *own, told = files
+        pid = os.fork()
+        if not pid:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            for file in (server.detach(), woken, waking, told, *running.values()):
+                os.close(file)
+            _command(own, **json.loads(data))
+        os.write(told, f"{pid}\n".encode())
+        running[pid] = told
+        for file in own:
             os.close(file)
+    while running:
+        _tell(running, 0)
+
+
+def _tell(running: dict[int, int], options: int = os.WNOHANG) -> None:
+    """Tell of each command that is over how it ended, and what it took."""
+    while running:
+        pid, status, used = os.wait4(-1, options)
+        if not pid:
+            return
+        told = running.pop(pid)
+        took = [os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime, used.ru_maxrss / 1024]
+        with suppress(BrokenPipeError):  # nobody waits for it
+            os.write(told, json.dumps(took).encode())
+        os.close(told)
 
 
 if __name__ == "__main__":

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import signal
 import sqlite3
-import subprocess
-import sys
 import threading
 import time
 from contextlib import closing
@@ -27,8 +24,8 @@ from sessionlog.maintain import prune, redact
 from sessionlog.team import admin, choices, ship
 from sessionlog.team.choices import Choice
 from sessionlog.transcripts import importer
-from tests.conftest import ROOT, rows
-from tests.helpers import archives, teams
+from tests.conftest import rows
+from tests.helpers import archives, forking, teams
 from tests.helpers import transcript_files as made
 from tests.team.conftest import Team
 
@@ -74,34 +71,18 @@ def test_what_is_new_is_sent_once(team: Team) -> None:
     assert team.ask("SELECT last_event, events FROM shipments ORDER BY number") == [(60, 60), (62, 2)]
 
 
-def test_killed_in_every_batch_and_two_at_a_time(team: Team, tmp_path: Path) -> None:
+def test_killed_before_every_exchange_and_two_at_a_time(team: Team) -> None:
     place = teams.project("shop")
     archives.store(place, *many(10, 12))
     choices.choose(place, Choice("ann"))
-    script = (
-        "import sys; from sessionlog.team import ship; ship.ship.__defaults__ = (*ship.ship.__defaults__[:-1], 30); "
-        "from sessionlog.cli.main import main; sys.argv = ['sessionlog', 'ship', '--quiet']; main()"
-    )
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    kills = 0
-    dice = random.Random(7)
-    for _ in range(30):
-        before = team.ask("SELECT count(*) FROM shipments")[0][0]
-        two = [subprocess.Popen([sys.executable, "-c", script], env=environment, cwd=tmp_path) for _ in range(2)]
-        while (
-            all(process.poll() is None for process in two)
-            and team.ask("SELECT count(*) FROM shipments")[0][0] == before
-        ):
-            time.sleep(0.002)
-        time.sleep(dice.random() / 50)
-        for process in two:
-            if process.poll() is None:
-                process.send_signal(signal.SIGKILL)
-                kills += 1
-            process.wait()
-        if team.ask("SELECT max(last_event) FROM shipments") == [(120,)]:
-            break
-    assert kills >= 3, "it was over before anything was killed"
+    done = forking.run(program="tests.team.killed")
+    assert (done.returncode, done.stderr) == (0, b"")
+    *killed, last = [set(map(int, line.split())) for line in done.stdout.splitlines()]
+    assert all(ended == {-signal.SIGKILL} for ended in killed)
+    assert 0 in last and last <= {0, -signal.SIGKILL}
+    # They were killed before they came to the first batch, within it, and after it; so the others did the rest.
+    assert len(killed) > 15
+    assert team.ask("SELECT count(*) > 2 FROM shipments") == [(True,)]
     teams.shipped(place, host=os.uname().nodename)
     assert_equal(team, place)
     assert team.ask("SELECT count(*), count(DISTINCT id) FROM documents WHERE NOT is_message") == [(120, 120)]

@@ -67,7 +67,11 @@ def complaints(page: Page, colours: str = "light and dark") -> dict[str, list[st
         page.evaluate(AXE)
     found: dict[str, list[str]] = {}
     for scheme in [scheme for scheme in SCHEMES if thorough() or scheme in colours]:
-        options: dict[str, Any] = {"resultTypes": ["violations"], **({"runOnly": COLOURS} if found else {})}
+        options: dict[str, Any] = {
+            "resultTypes": ["violations"],
+            "selectors": False,
+            **({"runOnly": COLOURS} if found else {}),
+        }
         page.emulate_media(color_scheme=scheme)
         violations = page.evaluate("async options => (await axe.run(document, options)).violations", options)
         found[scheme] = [f"{rule['id']}: {rule['nodes'][0]['html'][:200]}" for rule in violations]
