@@ -83,11 +83,32 @@ def _connect(place: Place, client: str | None) -> sqlite3.Connection:
     return one_client.connect(place, client)
 
 
+def open_session(
+    places: list[Place], wanted: str, client: str | None = None
+) -> tuple[FoundSession, sqlite3.Connection]:
+    """The same, and a connection to its archive. `last` in one archive is found on it: opening one takes time."""
+    match = re.fullmatch(_NEWEST, wanted)
+    if not match or client or len(places) != 1:
+        found = find_session(places, wanted, client)
+        return found, connect(found.place)
+    connection = connect(places[0])
+    try:
+        rows = sessions(connection, limit=int(match[1] or 0) + 1)
+        return _numbered([FoundSession(places[0], row) for row in rows], wanted, int(match[1] or 0), None), connection
+    except BaseException:
+        connection.close()
+        raise
+
+
 def _newest(places: list[Place], wanted: str, number: int, client: str | None) -> FoundSession:
     found: list[FoundSession] = []
     for place in places:
         with closing(_connect(place, client)) as connection:
             found += [FoundSession(place, row) for row in sessions(connection, limit=number + 1)]
+    return _numbered(found, wanted, number, client)
+
+
+def _numbered(found: list[FoundSession], wanted: str, number: int, client: str | None) -> FoundSession:
     if number < len(found):
         return sorted(found, key=_started_at, reverse=True)[number]
     whose = f" of {client}" if client else ""

@@ -5,7 +5,8 @@ the name of the system. Either takes a good part of the time in which a bare int
 would pay. For anything but what is answered here, the real module takes over.
 
 `gettext` would look for translations of click's sentences, which stand between ours, and ours are English; of
-`threading` click wants one class. Only click gets these two stand-ins.
+`threading` click wants one class, and of `uuid` one for a type of options that we have none of. Only click gets these
+stand-ins.
 """
 
 from __future__ import annotations
@@ -53,13 +54,19 @@ class _Threading(_StandIn):
     local = _thread._local
 
 
+class _Uuid(_StandIn):
+    class UUID:
+        """Named by click's types, and never made."""
+
+
 def install() -> None:
     """Import click quickly; from now on, importing `inspect` and `platform` is quick too."""
     if sys.version_info < (3, 12):  # `datetime` makes all of its classes in Python before it takes these instead
         sys.modules.setdefault("datetime", import_module("_datetime"))
     sys.modules.setdefault("inspect", _Inspect("inspect"))
     sys.modules.setdefault("platform", _Platform("platform"))
-    of_click = [one for one in (_Gettext("gettext"), _Threading("threading")) if one.__name__ not in sys.modules]
+    stand_ins = (_Gettext("gettext"), _Threading("threading"), _Uuid("uuid"))
+    of_click = [one for one in stand_ins if one.__name__ not in sys.modules]
     sys.modules.update((one.__name__, one) for one in of_click)
     import click  # noqa: F401
 

@@ -62,15 +62,19 @@ def command(
     """
     found_places = places(project, everywhere)
     moment = lookup.find_moment(found_places, session)
-    found = moment.found if moment else lookup.find_session(found_places, session, client)
+    if moment:
+        found, connection = moment.found, read.connect(moment.found.place)
+    else:
+        found, connection = lookup.open_session(found_places, session, client)
     session_id = found.session["session_id"]
     if web:
+        connection.close()
         from sessionlog.cli.browse import browse
 
         browse(found.place, session_id, moment.name if moment else "")
         return
     only = frozenset(name.strip() for name in tools.split(",")) if tools else None
-    with closing(read.connect(found.place)) as connection:
+    with closing(connection):
         about = header.load(connection, found.session, found.place.project)
         if as_json:
             near = None
