@@ -2,13 +2,20 @@
 
 import os
 
-from sessionlog.agents.translate import part
-
-__all__ = ["CLAUDE_CODE", "others", "part"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 CLAUDE_CODE = "claude-code"
 
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
+
+
+def part(client: str, name: str) -> "Any":
+    """A module in the folder of an agent. Raises ImportError if there is none."""
+    from sessionlog.agents import translate  # most modules import this one for a name only
+
+    return translate.part(client, name)
 
 
 def others(module: str = "hook_table") -> list[str]:

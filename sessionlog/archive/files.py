@@ -47,12 +47,13 @@ _HOME = (
 
 # Compiled where they are used: most commands import this module for its names only.
 _DRAFT = r"(?s:(.*)\.[0-9a-f]{8}\.draft)"  # see system.atomic
-_ARCHIVE = rf"(?s:.+-([0-9a-f]{{6}}|[0-9a-f]{{16}})\.db({'|'.join(map(re.escape, _ENDINGS))}|{re.escape(DAMAGED)}.+))"
+_ARCHIVE = r"(?s:.+-([0-9a-f]{{6}}|[0-9a-f]{{16}})\.db({endings}|{damaged}.+))"
 
 
 def is_ours(name: str) -> bool:
     """Whether sessionlog gives such a name to what it makes in a home folder."""
-    return without_draft(name) in _HOME or re.fullmatch(_ARCHIVE, without_draft(name)) is not None
+    pattern = _ARCHIVE.format(endings="|".join(map(re.escape, _ENDINGS)), damaged=re.escape(DAMAGED))
+    return without_draft(name) in _HOME or re.fullmatch(pattern, without_draft(name)) is not None
 
 
 def of_archive(db: str) -> list[str]:

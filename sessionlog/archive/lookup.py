@@ -10,8 +10,8 @@ from contextlib import closing
 from typing import Any, NamedTuple
 
 from sessionlog import times
-from sessionlog.archive import notes, one_client, read, rebuild
 from sessionlog.archive import place as projects
+from sessionlog.archive import read
 from sessionlog.archive.place import Place
 from sessionlog.archive.read import connect
 from sessionlog.errors import SessionlogError
@@ -50,7 +50,7 @@ def find_session(places: list[Place], wanted: str, client: str | None = None) ->
         return _of_day(existing, wanted, client)
     candidates: list[FoundSession] = []
     for place in existing:
-        with closing(one_client.connect(place, client)) as connection:
+        with closing(_connect(place, client)) as connection:
             # A range instead of LIKE: it uses the index, and `_` is only a letter.
             rows = connection.execute(
                 "SELECT * FROM session_summary WHERE session_id >= ? AND session_id < ?",
@@ -75,11 +75,40 @@ _DAYS = ("today", "yesterday")
 _LISTED = "`sessionlog sessions` lists them (--all: of all projects)"
 
 
+def _connect(place: Place, client: str | None) -> sqlite3.Connection:
+    if not client:
+        return connect(place)
+    from sessionlog.archive import one_client
+
+    return one_client.connect(place, client)
+
+
+def open_session(
+    places: list[Place], wanted: str, client: str | None = None
+) -> tuple[FoundSession, sqlite3.Connection]:
+    """The same, and a connection to its archive. `last` in one archive is found on it: opening one takes time."""
+    match = re.fullmatch(_NEWEST, wanted)
+    if not match or client or len(places) != 1:
+        found = find_session(places, wanted, client)
+        return found, connect(found.place)
+    connection = connect(places[0])
+    try:
+        rows = sessions(connection, limit=int(match[1] or 0) + 1)
+        return _numbered([FoundSession(places[0], row) for row in rows], wanted, int(match[1] or 0), None), connection
+    except BaseException:
+        connection.close()
+        raise
+
+
 def _newest(places: list[Place], wanted: str, number: int, client: str | None) -> FoundSession:
     found: list[FoundSession] = []
     for place in places:
-        with closing(one_client.connect(place, client)) as connection:
+        with closing(_connect(place, client)) as connection:
             found += [FoundSession(place, row) for row in sessions(connection, limit=number + 1)]
+    return _numbered(found, wanted, number, client)
+
+
+def _numbered(found: list[FoundSession], wanted: str, number: int, client: str | None) -> FoundSession:
     if number < len(found):
         return sorted(found, key=_started_at, reverse=True)[number]
     whose = f" of {client}" if client else ""
@@ -91,7 +120,7 @@ def _of_day(places: list[Place], day: str, client: str | None) -> FoundSession:
     end = times.parse("today") if day == "yesterday" else times.FOREVER
     found: list[FoundSession] = []
     for place in places:
-        with closing(one_client.connect(place, client)) as connection:
+        with closing(_connect(place, client)) as connection:
             rows = connection.execute(
                 "SELECT * FROM session_summary WHERE last_at >= ? AND started_at < ? "
                 f"AND NOT ({read.LONE_END.format(messages='messages')}) ORDER BY started_at DESC LIMIT 1",
@@ -107,7 +136,7 @@ def _of_day(places: list[Place], day: str, client: str | None) -> FoundSession:
 def _titled(places: list[Place], wanted: str, client: str | None) -> list[FoundSession]:
     found: list[FoundSession] = []
     for place in places:
-        with closing(one_client.connect(place, client)) as connection:
+        with closing(_connect(place, client)) as connection:
             rows = connection.execute(
                 "SELECT * FROM session_summary WHERE lower(title) = lower(?)", (wanted,)
             ).fetchall()
@@ -116,10 +145,12 @@ def _titled(places: list[Place], wanted: str, client: str | None) -> list[FoundS
 
 
 def _tagged(places: list[Place], wanted: str, client: str | None) -> list[FoundSession]:
+    from sessionlog.archive import notes  # for names that are neither an id nor a title
+
     found: list[FoundSession] = []
     for place in places:
         ids = [one.session for one in notes.load(place).values() if wanted in one.tags and not one.moment]
-        with closing(one_client.connect(place, client)) as connection:
+        with closing(_connect(place, client)) as connection:
             for session_id in ids:
                 query = "SELECT * FROM session_summary WHERE session_id = ?"
                 found += [FoundSession(place, row) for row in connection.execute(query, (session_id,))]
@@ -128,6 +159,8 @@ def _tagged(places: list[Place], wanted: str, client: str | None) -> list[FoundS
 
 def _names(places: list[Place]) -> set[str]:
     """What the newest sessions could be called: the beginnings of their ids, their titles and tags."""
+    from sessionlog.archive import notes
+
     names = {"last", *_DAYS}
     for place in places:
         with closing(connect(place)) as connection:
@@ -205,4 +238,6 @@ def messages(connection: sqlite3.Connection, session_id: str) -> Iterator[Row]:
 
 def as_json(row: Row) -> Row:
     """An event for machines: what the archive knows, and the payload as it came."""
+    from sessionlog.archive import rebuild  # for programs only
+
     return {"id": row["id"], "at": row["at"], "event": row["event"], "via": row["via"], "payload": rebuild.payload(row)}

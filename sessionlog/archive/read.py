@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import sqlite3
 from contextlib import closing
+from operator import methodcaller
 
-from sessionlog import config
-from sessionlog.archive import append, files, pulled, readonly, unreported, whose
+from sessionlog.archive import append, files, readonly, whose
 from sessionlog.archive import place as projects
 from sessionlog.archive.place import Place
 from sessionlog.errors import SessionlogError
@@ -107,8 +107,12 @@ def _open_for_rows(place: Place) -> sqlite3.Connection:
     connection.row_factory = lambda cursor, row: {
         column[0]: value for column, value in zip(cursor.description, row, strict=True)
     }
-    connection.text_factory = lambda data: data.decode("utf-8", "replace")  # JSON may hold half a surrogate pair
+    connection.text_factory = _DECODE
     return connection
+
+
+# JSON may hold half a surrogate pair. No function in Python: it would be called for each text.
+_DECODE = methodcaller("decode", "utf-8", "replace")
 
 
 def nothing_recorded(places: list[Place]) -> SessionlogError:
@@ -146,18 +150,39 @@ def notices(place: Place) -> list[str]:
     found = [
         f"events wait in {path}: the archive cannot be written at the moment" for path in projects.waiting_spools(place)
     ]
-    if problem := config.read(place.home)[1]:
-        found.append(f"{place.home}/config.json: {problem}")
-    if failed := unreported.read(place.home):
-        found.append(f"{unreported.summary(failed)}; `sessionlog doctor` says what to do")
-    if owner := pulled.owner(place):
-        found.append(f"{place.name}: {owner}")
+    # What reads these files is imported where there are any.
+    if _is_there(f"{place.home}/config.json"):
+        from sessionlog import config
+
+        if problem := config.read(place.home)[1]:
+            found.append(f"{place.home}/config.json: {problem}")
+    if projects.unreported(place.home):
+        from sessionlog.archive import unreported
+
+        if failed := unreported.read(place.home):
+            found.append(f"{unreported.summary(failed)}; `sessionlog doctor` says what to do")
+    if _is_there(f"{os.path.dirname(place.db)}/pulled.json"):
+        from sessionlog.archive import pulled
+
+        if owner := pulled.owner(place):
+            found.append(f"{place.name}: {owner}")
     for path in files.damaged(place.db):
         found.append(
             f"the archive was damaged and set aside as {path}; "
             f"`sqlite3 {path} .recover | sqlite3 recovered.db` saves what can be read"
         )
     return found
+
+
+def _is_there(path: str) -> bool:
+    """Whether there is something to read; what keeps it from being read is for its reader to say."""
+    try:
+        os.lstat(path)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def _open_read_only(db: str) -> sqlite3.Connection:

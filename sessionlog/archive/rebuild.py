@@ -1,6 +1,5 @@
 """The payload of an event, from its row: the inverse of archive/event.py, apart from it because no hook needs it."""
 
-from sessionlog.archive import translation
 from sessionlog.archive.event import INPUT_TEXTS, NESTED_NAMES, PAYLOAD_TEXTS
 from sessionlog.fastlib import parse_json
 
@@ -36,6 +35,8 @@ def payload(record: "Record") -> "dict[str, Any]":
         (named if key == name_key else rest).pop(key)
     if not nested:
         if "undo" in envelope:
+            from sessionlog.archive import translation  # for other agents only
+
             translation.restore(rest, envelope["undo"])
         return rest
     for old in envelope["renamed"]:

@@ -3,10 +3,15 @@
 click imports `inspect` for pages of help and to clean the help of each option, and `uuid`, which asks `platform` for
 the name of the system. Either takes a good part of the time in which a bare interpreter starts, which each command
 would pay. For anything but what is answered here, the real module takes over.
+
+`gettext` would look for translations of click's sentences, which stand between ours, and ours are English; of
+`threading` click wants one class, and of `uuid` one for a type of options that we have none of. Only click gets these
+stand-ins.
 """
 
 from __future__ import annotations
 
+import _thread
 import os
 import sys
 from importlib import import_module
@@ -16,6 +21,8 @@ from typing import Any
 
 class _StandIn(ModuleType):
     def __getattr__(self, name: str) -> Any:
+        if name == "__path__":  # `from … import` asks each module whether it is a package
+            raise AttributeError(name)
         if sys.modules.get(self.__name__) is self:
             del sys.modules[self.__name__]
         return getattr(import_module(self.__name__), name)
@@ -33,7 +40,36 @@ class _Platform(_StandIn):
         return os.uname().sysname if hasattr(os, "uname") else self.__getattr__("system")()
 
 
+class _Gettext(_StandIn):
+    def gettext(self, message: str) -> str:
+        """The same where there are no translations."""
+        return message
+
+    def ngettext(self, singular: str, plural: str, number: int) -> str:
+        """The same where there are no translations."""
+        return singular if number == 1 else plural
+
+
+class _Threading(_StandIn):
+    local = _thread._local
+
+
+class _Uuid(_StandIn):
+    class UUID:
+        """Named by click's types, and never made."""
+
+
 def install() -> None:
-    """From now on, importing these modules is quick. To be called before click is imported."""
+    """Import click quickly; from now on, importing `inspect` and `platform` is quick too."""
+    if sys.version_info < (3, 12):  # `datetime` makes all of its classes in Python before it takes these instead
+        sys.modules.setdefault("datetime", import_module("_datetime"))
     sys.modules.setdefault("inspect", _Inspect("inspect"))
     sys.modules.setdefault("platform", _Platform("platform"))
+    stand_ins = (_Gettext("gettext"), _Threading("threading"), _Uuid("uuid"))
+    of_click = [one for one in stand_ins if one.__name__ not in sys.modules]
+    sys.modules.update((one.__name__, one) for one in of_click)
+    import click  # noqa: F401
+
+    for one in of_click:
+        if sys.modules.get(one.__name__) is one:
+            del sys.modules[one.__name__]

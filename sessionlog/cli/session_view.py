@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from sessionlog.archive.notes import Annotation
 from sessionlog.cli.table import display_width
 from sessionlog.session import call as calls
 from sessionlog.session import live
@@ -15,6 +17,9 @@ from sessionlog.session.call import Call
 from sessionlog.session.header import Overview
 from sessionlog.session.load import Entry, is_refused
 from sessionlog.text import plain
+
+if TYPE_CHECKING:
+    from sessionlog.archive.notes import Annotation
 
 COLOURS = {
     "prompt": "blue",
@@ -25,6 +30,7 @@ COLOURS = {
     "sub-agent": "green",
     "failure": "red",
 }
+DIFF_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 # Lines that are shown of what is folded.
 OUTPUT, DIFF, WRITTEN, WORDS = 5, 24, 8, 40
 # The longest line in a folded text.
@@ -42,11 +48,15 @@ HOLD = "\u00a0"  # a blank at which no line ends
 
 
 class View:
-    """How much to show: everything, or what fits the eye; with a width, as wide as a terminal."""
+    """How much to show: everything, or what fits the eye; with a width, as wide as a terminal.
 
-    def __init__(self, full: bool = False, width: int | None = None) -> None:
+    Where colours would be removed again, they take a fifth of the time of a long session for nothing.
+    """
+
+    def __init__(self, full: bool = False, width: int | None = None, in_colour: bool = True) -> None:
         self.full = full
         self.width = None if full else width
+        self.style = click.style if in_colour else _plain
 
     def session(
         self,
@@ -57,7 +67,7 @@ class View:
     ) -> Iterator[str]:
         """The lines of a session; the entry that the name `highlighted` is part of is marked."""
         yield from self.heading(overview)
-        noted = [line for one in annotations for line in _annotated(one)]
+        noted = [line for one in annotations for line in self._annotated(one)]
         yield from [*self._indented(noted), ""] if noted else ()
         for entry in entries:
             if entry.minor and not self.full and highlighted not in entry.names:
@@ -68,10 +78,10 @@ class View:
         session = overview.session
         started = plain.local_time(session["started_at"], "%Y-%m-%d %H:%M:%S")
         branch = f", on {session['git_branch']}" if session.get("git_branch") else ""
-        yield click.style(f"session {plain.safe(session['session_id'])}", fg="yellow", bold=True)
-        title = [click.style(plain.one_line(session["title"]), bold=True)] if session.get("title") else []
+        yield self.style(f"session {plain.safe(session['session_id'])}", fg="yellow", bold=True)
+        title = [self.style(plain.one_line(session["title"]), bold=True)] if session.get("title") else []
         agent = f", by {overview.agent}" if overview.agent else ""
-        state = click.style(", live", fg="green") if live.is_live(session) else ""
+        state = self.style(", live", fg="green") if live.is_live(session) else ""
         where = f"{started}, {overview.took}, in {plain.path(overview.project)}{plain.safe(branch + agent)}{state}"
         facts = map(plain.one_line, (*overview.models, *overview.links))
         yield from self._indented([*title, where, overview.counts, *facts])
@@ -82,10 +92,10 @@ class View:
         failed = entry.call is not None and entry.kind == "tool" and entry.call.outcome != "ok"
         colour = "red" if failed or is_refused(entry) else COLOURS.get(entry.kind)
         label = entry.title if entry.kind in ("tool", "event") else entry.kind
-        time = click.style(plain.local_time(entry.at, "%H:%M:%S"), dim=True)
-        mark = click.style(">", fg="red", bold=True) if marked else " "
+        time = self.style(plain.local_clock(entry.at), dim=True)
+        mark = self.style(">", fg="red", bold=True) if marked else " "
         indent = "  " if entry.agent_id and entry.kind != "sub-agent" else ""
-        styled = click.style(f"{plain.one_line(label, 11):<12}", fg=colour, bold=entry.kind == "prompt")
+        styled = self.style(f"{plain.one_line(label, 11):<12}", fg=colour, bold=entry.kind == "prompt")
         first, *rest = self._wrapped(self._content(entry), len(MARGIN) + len(indent), CONTINUED if entry.call else "")
         yield f"{time}{mark} {indent}{styled}{first}"
         for line in rest:
@@ -97,19 +107,19 @@ class View:
             return [self._headline(entry.call, diff), *self._result(entry.call, diff)]
         if entry.call is not None:
             asked = f"{entry.call.name} {calls.argument(entry.call)}".strip()
-            answer = click.style(entry.title, fg="green" if entry.title == "allowed" else "red")
+            answer = self.style(entry.title, fg="green" if entry.title == "allowed" else "red")
             reason = f"  {self._line(entry.text)}" if entry.text else ""
             return [f"{self._line(asked)}  {answer}{reason}"]
         if entry.kind in ("thinking", "event", "notice", "compaction", "command") and not self.full:
             words = plain.one_line(_without_tags(entry.text[: 4 * WIDTH]), 100)
             title = f"{plain.one_line(entry.title, 30)}  " if entry.title and entry.kind != "event" else ""
-            return [click.style(title + words, dim=True)]
+            return [self.style(title + words, dim=True)]
         lines = self._folded(entry.text, WORDS, PARAGRAPH if self.width else WIDTH)
         if entry.kind == "failure":
-            lines = [click.style(line, fg="red") for line in lines]
+            lines = self._styled(lines, fg="red")
         if entry.title and entry.kind != "event":
             title = plain.one_line(entry.title, 120 if entry.kind == "review" else 60)
-            return [click.style(title, fg="red") if is_refused(entry) else title, *(lines if entry.text else [])]
+            return [self.style(title, fg="red") if is_refused(entry) else title, *(lines if entry.text else [])]
         return lines
 
     def _headline(self, call: Call, diff: list[str]) -> str:
@@ -117,35 +127,39 @@ class View:
         if diff:
             parts[0] += f" {calls.counts(diff)}"
         if call.outcome == "no result" and not call.asked:
-            parts.append(click.style("no result: cancelled or cut off", fg="red"))
+            parts.append(self.style("no result: cancelled or cut off", fg="red"))
         elif call.outcome == "denied":
-            parts.append(click.style("denied", fg="red", bold=True))
+            parts.append(self.style("denied", fg="red", bold=True))
         elif call.outcome == "failed":
             code = calls.exit_code(call)
-            parts.append(click.style(f"exit {plain.one_line(code, 12)}" if code else "failed", fg="red", bold=True))
+            parts.append(self.style(f"exit {plain.one_line(code, 12)}" if code else "failed", fg="red", bold=True))
         if call.asked:
-            parts.append(click.style(f"permission: {call.asked}", fg="green" if call.asked == "allowed" else "red"))
+            parts.append(self.style(f"permission: {call.asked}", fg="green" if call.asked == "allowed" else "red"))
         if call.duration_ms is not None:
-            parts.append(click.style(plain.duration(call.duration_ms), dim=True))
+            parts.append(self.style(plain.duration(call.duration_ms), dim=True))
         if self.width:  # "exit 1" and "5.8 s" stay on one line
             parts[1:] = [part.replace(" ", HOLD) for part in parts[1:]]
         line = "  ".join(filter(None, parts))
         room = self._room(len(MARGIN)) - display_width(click.unstyle(line)) - 2 if self.width else 80
         if (about := calls.purpose(call)) and room >= SHORTEST:
-            line += click.style(f"  {plain.one_line(about, min(room, 80))}", dim=True)
+            line += self.style(f"  {plain.one_line(about, min(room, 80))}", dim=True)
         return line
 
     def _result(self, call: Call, diff: list[str]) -> Iterator[str]:
         shown = WRITTEN if call.action == "write" else DIFF
-        for line in self._cut(diff, shown) if call.outcome not in ("failed", "denied") else ():
-            colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
-            yield click.style(self._line(line), fg=colour)
+        if diff and call.outcome not in ("failed", "denied"):
+            for sign, lines in groupby(self._cut(diff, shown), key=itemgetter(slice(1))):
+                yield from self._styled(self._lines(list(lines)), fg=DIFF_COLOURS.get(sign))
         if calls.is_change(call):
             return
         if text := calls.output(call).rstrip():
             failed = call.outcome != "ok"
-            for line in self._folded(text, OUTPUT):
-                yield click.style(line, fg="red" if failed else None, dim=not failed)
+            yield from self._styled(self._folded(text, OUTPUT), fg="red" if failed else None, dim=not failed)
+
+    def _styled(self, lines: Iterable[str], **style: Any) -> list[str]:
+        """Each line in the same style; to ask click for it again each time takes longer than all the rest."""
+        before, _, after = self.style("\n", **style).partition("\n")
+        return [f"{before}{line}{after}" for line in lines]
 
     def _room(self, margin: int) -> int:
         """The columns beside a margin, such as that of the times and labels."""
@@ -174,12 +188,20 @@ class View:
             found = text[: 100 * WIDTH].splitlines()
         else:
             hidden, found = 0, text.rstrip().splitlines()
-        return [self._line(line, longest) for line in self._cut(found, lines, hidden)] or [""]
+        return self._lines(self._cut(found, lines, hidden), longest) or [""]
 
     def _cut(self, lines: list[str], shown: int, hidden: int = 0) -> list[str]:
         if self.full or len(lines) + hidden <= shown + 1:
             return lines
         return [*lines[:shown], f"… {len(lines) + hidden - shown:,} more lines"]
+
+    def _lines(self, lines: list[str], longest: int = WIDTH) -> list[str]:
+        """Safe lines. Nearly all are safe as they are, which is found out for all of them at once."""
+        if not self.full:
+            cut = [line if len(line) <= longest else f"{line[:longest]}…" for line in lines]
+            if "".join(cut).isprintable():
+                return cut
+        return [self._line(line, longest) for line in lines]
 
     def _line(self, text: str, longest: int = WIDTH) -> str:
         """One safe line; the argument of a call may have several."""
@@ -189,14 +211,17 @@ class View:
             plain.one_line(text, longest) if "\n" in text else plain.safe(text[:longest]) + "…" * (len(text) > longest)
         )
 
+    def _annotated(self, one: Annotation) -> Iterator[str]:
+        """The tags and the note that somebody put on the session or on a moment of it."""
+        where = f"{one.moment}  " if one.moment else ""
+        if one.tags:
+            yield f"{where}{self.style(' '.join(f'#{plain.one_line(tag)}' for tag in one.tags), fg='cyan')}"
+        if one.note:
+            yield f"{where}{self.style('note', fg='cyan')}  {plain.one_line(one.note, WIDTH)}"
 
-def _annotated(one: Annotation) -> Iterator[str]:
-    """The tags and the note that somebody put on the session or on a moment of it."""
-    where = f"{one.moment}  " if one.moment else ""
-    if one.tags:
-        yield f"{where}{click.style(' '.join(f'#{plain.one_line(tag)}' for tag in one.tags), fg='cyan')}"
-    if one.note:
-        yield f"{where}{click.style('note', fg='cyan')}  {plain.one_line(one.note, WIDTH)}"
+
+def _plain(text: str, **_: Any) -> str:
+    return text
 
 
 def _without_tags(text: str) -> str:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from contextlib import closing
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from sessionlog.archive import lookup, notes, read
+from sessionlog.archive import lookup, read
+from sessionlog.archive.files import NOTES_ENDING
 from sessionlog.cli import terminal
 from sessionlog.cli.common import json_option, places, print_json_lists, project_options
 from sessionlog.cli.completion import client_option, session_ids, tool_list
@@ -16,6 +18,10 @@ from sessionlog.cli.main import example
 from sessionlog.cli.session_view import View
 from sessionlog.cli.terminal import page
 from sessionlog.session import header, load
+
+if TYPE_CHECKING:
+    from sessionlog.archive.notes import Annotation
+    from sessionlog.archive.place import Place
 
 
 @example(
@@ -56,15 +62,19 @@ def command(
     """
     found_places = places(project, everywhere)
     moment = lookup.find_moment(found_places, session)
-    found = moment.found if moment else lookup.find_session(found_places, session, client)
+    if moment:
+        found, connection = moment.found, read.connect(moment.found.place)
+    else:
+        found, connection = lookup.open_session(found_places, session, client)
     session_id = found.session["session_id"]
     if web:
+        connection.close()
         from sessionlog.cli.browse import browse
 
         browse(found.place, session_id, moment.name if moment else "")
         return
     only = frozenset(name.strip() for name in tools.split(",")) if tools else None
-    with closing(read.connect(found.place)) as connection:
+    with closing(connection):
         about = header.load(connection, found.session, found.place.project)
         if as_json:
             near = None
@@ -86,9 +96,14 @@ def command(
             entries = load.around(connection, session_id, moment.name, moment.at, context, only)
         else:
             entries = load.entries(connection, session_id, tools=only)
-        annotations = notes.of_session(found.place, session_id)
-        page(
-            View(full, terminal.width() if sys.stdout.isatty() else None).session(
-                about, entries, moment.name if moment else "", annotations
-            )
-        )
+        is_terminal = sys.stdout.isatty()
+        view = View(full, terminal.width() if is_terminal else None, is_terminal or terminal.shows_colour())
+        page(view.session(about, entries, moment.name if moment else "", _annotations(found.place, session_id)))
+
+
+def _annotations(place: Place, session_id: str) -> list[Annotation]:
+    if not os.path.lexists(place.db + NOTES_ENDING):
+        return []
+    from sessionlog.archive import notes  # most projects have none
+
+    return notes.of_session(place, session_id)

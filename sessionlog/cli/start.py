@@ -14,8 +14,8 @@ def main() -> None:
     """Run the command line."""
     # What is imported stays: to look for garbage in it takes a twentieth of the start. The command enables it again.
     gc.disable()
-    light_modules.install()
     try:
+        light_modules.install()
         from sessionlog.cli.main import main
     except KeyboardInterrupt:  # Ctrl+C this early would print a traceback
         raise SystemExit(130) from None

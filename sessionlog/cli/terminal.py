@@ -25,6 +25,12 @@ def wants_colour() -> bool | None:
     return True if os.environ.get("CLICOLOR_FORCE", "0") not in ("", "0") else None
 
 
+def shows_colour() -> bool:
+    """Whether stdout gets colours."""
+    wanted = wants_colour()
+    return sys.stdout.isatty() if wanted is None else wanted
+
+
 def is_interactive() -> bool:
     """Whether a person sits at a terminal that can be drawn on."""
     return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
@@ -108,7 +114,8 @@ def page(lines: Iterable[str]) -> None:
     if not sys.stdout.isatty() or os.environ.get("TERM", "dumb") == "dumb":
         rest = iter(lines)
         while block := list(islice(rest, AT_ONCE)):
-            click.echo("\n".join(block))
+            text = "\n".join(block)
+            click.echo(text, color=None if "\x1b" in text else True)  # else click looks for colours to remove
         return
     # As git does: colours, and no pager for what fits the screen. With its hyphen, because click looks for "-…R…".
     os.environ.setdefault("LESS", "-FRX")

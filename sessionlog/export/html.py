@@ -77,11 +77,11 @@ def session(about: Overview, entries: Iterable[Entry], detail: str) -> Iterator[
     yield f'<ul class="facts">{"".join(f"<li>{fact}</li>" for fact in facts)}</ul>\n'
     for entry in entries:
         if is_shown(entry, detail):
-            yield from _entry(entry, detail)
+            yield _entry(entry, detail)
     yield "</section>\n"
 
 
-def _entry(entry: Entry, detail: str) -> Iterator[str]:
+def _entry(entry: Entry, detail: str) -> str:
     classes = [entry.kind if entry.kind in ("prompt", "answer", "tool", "sub-agent") else "other"]
     call = entry.call
     if entry.kind == "failure" or is_refused(entry) or (entry.kind == "tool" and call and call.outcome != "ok"):
@@ -90,21 +90,26 @@ def _entry(entry: Entry, detail: str) -> Iterator[str]:
         classes.append("inside")
     label = entry.title if entry.kind in ("tool", "event") else entry.kind
     time = f'<time datetime="{escape(entry.at)}">{escape(entry.at[11:19])}</time>'
-    yield f'<article class="{" ".join(classes)}"><header>{time}<b>{_line(label, 60)}</b>'
+    start = f'<article class="{" ".join(classes)}"><header>{time}<b>{_line(label, 60)}</b>'
+    return f"{start}{_content(entry, detail)}</article>\n"
+
+
+def _content(entry: Entry, detail: str) -> str:
+    """What comes after the time and the label, in the header and below it."""
+    call = entry.call
     if call is not None and entry.kind == "tool":
         diff = calls.changes(call)
-        yield f"{_headline(call, diff)}</header>{''.join(_result(call, diff, detail)) if detail != 'brief' else ''}"
-    elif call is not None:
+        argument = calls.argument(call)
+        result = "".join(_result(call, argument, diff, detail)) if detail != "brief" else ""
+        return f"{_headline(call, argument, diff)}</header>{result}"
+    if call is not None:
         asked = f"{_text(call.name)} <code>{_line(calls.argument(call))}</code>"
         answer = f'<span class="{"good" if entry.title == "allowed" else "bad"}">{_text(entry.title)}</span>'
-        yield f"{asked} {answer} {_line(entry.text)}</header>"
-    else:
-        title = _line(entry.title) if entry.title and entry.kind != "event" else ""
-        if entry.kind in ("start", "end", "notice") and len(entry.text) <= 160:
-            yield f"{title} {_line(entry.text)}</header>"
-        else:
-            yield f"{title}</header>{_body(entry, detail)}"
-    yield "</article>\n"
+        return f"{asked} {answer} {_line(entry.text)}</header>"
+    title = _line(entry.title) if entry.title and entry.kind != "event" else ""
+    if entry.kind in ("start", "end", "notice") and len(entry.text) <= 160:
+        return f"{title} {_line(entry.text)}</header>"
+    return f"{title}</header>{_body(entry, detail)}"
 
 
 def _body(entry: Entry, detail: str) -> str:
@@ -118,8 +123,8 @@ def _body(entry: Entry, detail: str) -> str:
     return _folded(_line(entry.text, 90), _code(entry.text, detail))
 
 
-def _headline(call: Call, diff: list[str]) -> str:
-    parts = [f"<code>{_line(calls.argument(call))}</code>"]
+def _headline(call: Call, argument: str, diff: list[str]) -> str:
+    parts = [f"<code>{_line(argument)}</code>"]
     if diff:
         parts.append(f'<span class="quiet">{calls.counts(diff)}</span>')
     if call.outcome == "failed":
@@ -139,8 +144,7 @@ def _headline(call: Call, diff: list[str]) -> str:
     return "".join(parts)
 
 
-def _result(call: Call, diff: list[str], detail: str) -> Iterator[str]:
-    argument = calls.argument(call)
+def _result(call: Call, argument: str, diff: list[str], detail: str) -> Iterator[str]:
     if len(argument) > 160 or "\n" in argument:
         yield _folded("all of it", _code(argument, detail))
     if diff:

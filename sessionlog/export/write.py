@@ -6,6 +6,7 @@ the same archive gives the same bytes.
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import sqlite3
@@ -90,16 +91,18 @@ def chunks(chosen: Iterable[Chosen], options: Options) -> Iterator[bytes]:
                 yield from _jsonl(connection, one, options)
         return
     module = _renderer(options.format)
+    sessions = itertools.chain.from_iterable(_rendered(one, options) for one in several)
+    first = next(sessions, b"")  # other processes go on with the next ones while the table of contents is made
     yield from _encoded(module.beginning(_overviews(several, options)))
-    for one in several:
-        yield from _rendered(one, options)
+    yield first
+    yield from sessions
     yield from _encoded(module.end())
 
 
 def _rendered(one: Chosen, options: Options) -> Iterator[bytes]:
     """The sessions of an archive one after the other; of many, several at once, each in a process of its own."""
     with closing(read.connect(one.place)) as connection:
-        sizes = [_size(connection, session_id) for session_id in one.session_ids]
+        sizes = _sizes(connection, one.session_ids)
         cores = min(os.cpu_count() or 1, len(sizes))
         if cores < 2 or sum(sizes) < WORTH_A_POOL:
             for session_id in one.session_ids:
@@ -108,17 +111,22 @@ def _rendered(one: Chosen, options: Options) -> Iterator[bytes]:
         from sessionlog.system.workers import Pool
 
         with Pool(cores, "sessionlog.export.session_worker", one.place.home, one.place.project, one.place.db) as pool:
-            waiting: deque[tuple[str, Future[bytes] | None]] = deque()
-            for session_id, size in [*zip(one.session_ids, sizes, strict=True), *[("", 0)] * (2 * cores)]:
-                if session_id:
-                    task = (session_id, options)
-                    waiting.append((session_id, pool.submit(task) if size <= LARGE else None))
-                if waiting and (len(waiting) > 2 * cores or not session_id):
-                    first, rendered = waiting.popleft()
-                    if rendered is not None:
-                        yield rendered.result()
-                    else:  # it need not fit into memory
-                        yield from session(connection, one.place, first, options)
+            waiting: deque[tuple[str, int, Future[bytes] | None]] = deque()
+            rest = zip(one.session_ids, sizes, strict=True)
+            ahead = 0
+            while True:
+                while (len(waiting) <= 2 * cores or ahead < LARGE) and (following := next(rest, None)):
+                    session_id, size = following
+                    waiting.append((session_id, size, pool.submit((session_id, options)) if size <= LARGE else None))
+                    ahead += size
+                if not waiting:
+                    return
+                session_id, size, rendered = waiting.popleft()
+                ahead -= size
+                if rendered is not None:
+                    yield rendered.result()
+                else:  # it need not fit into memory
+                    yield from session(connection, one.place, session_id, options)
 
 
 def session(connection: sqlite3.Connection, place: Place, session_id: str, options: Options) -> Iterator[bytes]:
@@ -127,9 +135,14 @@ def session(connection: sqlite3.Connection, place: Place, session_id: str, optio
     return _encoded(_renderer(options.format).session(about, entries, options.detail))
 
 
-def _size(connection: sqlite3.Connection, session_id: str) -> int:
-    row = _row(connection, session_id)
-    return int(row["events"]) + int(row["messages"] or 0)
+def _sizes(connection: sqlite3.Connection, session_ids: list[str]) -> list[int]:
+    """How many events and messages each session has; the view `session_summary` would read its first prompt, too."""
+    query = (
+        "SELECT session_id, events + ifnull(facts.messages, 0) AS size "
+        "FROM sessions LEFT JOIN session_facts AS facts USING (session_id)"
+    )
+    sizes = {row["session_id"]: row["size"] for row in connection.execute(query)}
+    return [sizes[session_id] for session_id in session_ids]
 
 
 def write(chosen: list[Chosen], options: Options, target: str) -> list[Written]:
@@ -184,7 +197,8 @@ def _overviews(chosen: list[Chosen], options: Options) -> Iterator[Overview]:
     for one in chosen:
         with closing(read.connect(one.place)) as connection:
             for session_id in one.session_ids:
-                yield _session(connection, one.place, session_id, options)[0]
+                row = _row(connection, session_id)
+                yield Overview(_cleaned(row, _rules()) if options.redact else row, one.place.project, [])
 
 
 def _jsonl(connection: sqlite3.Connection, one: Chosen, options: Options) -> Iterator[bytes]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from sessionlog.agents.claude_code import tags
 from sessionlog.archive import rebuild
 from sessionlog.fastlib import parse_json
 from sessionlog.session.outline import EDITING
@@ -158,7 +157,11 @@ def counts(diff: list[str]) -> str:
 def output(call: Call) -> str:
     """What the call gave back, as text; for a failure, what went wrong."""
     if call.error:
-        return call.error.partition("\n")[2] if exit_code(call) is not None else tags.error(call.error)
+        if exit_code(call) is not None:
+            return call.error.partition("\n")[2]
+        from sessionlog.agents.claude_code import tags  # for errors of the client, which are rare
+
+        return tags.error(call.error)
     if call.action == "ask" and isinstance(call.response, dict) and isinstance(call.response.get("answers"), dict):
         return "\n".join(f"{question} → {answer}" for question, answer in call.response["answers"].items())
     return text_of(call.response)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 from typing import Any, NamedTuple
 
-from sessionlog.agents.claude_code import tags
 from sessionlog.agents.registry import CLAUDE_CODE
 from sessionlog.text import plain
 
@@ -32,6 +31,8 @@ class Overview(NamedTuple):
     @property
     def title(self) -> str:
         """What the session is about, as far as anybody said."""
+        from sessionlog.agents.claude_code import tags  # `show` prints no title of its own
+
         asked = tags.without((self.session["first_prompt"] or "")[:2000])
         return self.session.get("title") or asked or f"Session {self.session['session_id'][:8]}"
 

@@ -15,17 +15,17 @@ from sessionlog.session import merge
 from sessionlog.session.call import Call, call_of_events, text_of
 from sessionlog.session.outline import Item
 from sessionlog.text.plain import duration
-from sessionlog.transcripts.stored_lines import Lines
 
 if TYPE_CHECKING:
     from sessionlog.session.pictures import Picture
+    from sessionlog.transcripts.stored_lines import Lines
 
 Row = dict[str, Any]
 
 # How many items after it a row may come that is a part of an item.
 LOOK_BACK = 20
 # How many items are looked up at once; their words are read one after the other.
-BATCH = 20
+BATCH = 8
 
 
 class Entry(NamedTuple):
@@ -83,9 +83,9 @@ def _wanted(items: Iterator[Item], tools: frozenset[str] | None) -> Iterator[Ite
 
 def load(connection: sqlite3.Connection, session_id: str, items: Iterable[Item]) -> Iterator[Entry]:
     """The entries of these items."""
-    lines = Lines(connection)
     has_parts = "SELECT 1 FROM transcript_parts WHERE session_id = ? LIMIT 1"
     with_parts = connection.execute(has_parts, (session_id,)).fetchone() is not None
+    lines = _lines(connection) if with_parts else None
     rest = iter(items)
     while batch := list(itertools.islice(rest, BATCH)):
         ids = [item.tool_use_id for item in batch if _is_call(item)]
@@ -96,6 +96,12 @@ def load(connection: sqlite3.Connection, session_id: str, items: Iterable[Item])
                 yield _load_call(lines, item, next(events), next(parts, []))
             else:
                 yield _load_other(connection, session_id, item)
+
+
+def _lines(connection: sqlite3.Connection) -> Lines:
+    from sessionlog.transcripts.stored_lines import Lines  # for sessions with a transcript only
+
+    return Lines(connection)
 
 
 def _load_other(connection: sqlite3.Connection, session_id: str, item: Item) -> Entry:
@@ -151,7 +157,7 @@ def load_pictures(connection: sqlite3.Connection, session_id: str, item: Item) -
     if item.kind == "tool":
         (entry,) = load(connection, session_id, [item])
         return pictures.found_in(entry.call.response if entry.call else None)
-    lines = Lines(connection)
+    lines = _lines(connection)
     of_transcripts = [int(name[1:]) for name in item.names if name[0] == "m"]
     return [found for message_id in of_transcripts for found in pictures.found_in(lines.content(message_id))]
 
@@ -240,14 +246,15 @@ def _rows_of_calls(
         yield own
 
 
-def _load_call(lines: Lines, item: Item, events: list[Row], parts: list[Row]) -> Entry:
+def _load_call(lines: Lines | None, item: Item, events: list[Row], parts: list[Row]) -> Entry:
     """A call from all of its rows: the outcome of one that is just being read may be in a later one."""
     denied = [event for event in events if event["outcome"] == "denied"]
     events = [event for event in events if event["event"] in CALL_EVENTS]
     agent_id = next((row["agent_id"] for row in (*events, *parts) if row["agent_id"]), None)
     call = call_of_events(events) if events else None
-    if call is None or call.outcome == "no result":  # hooks saw nothing of its end
+    if lines is not None and (call is None or call.outcome == "no result"):  # hooks saw nothing of its end
         call = _call_of_parts(lines, parts, call)
+    call = call or Call("tool", {})
     if call.outcome == "no result" and denied:
         call = call._replace(outcome="denied", error=str(_object(denied[0]["extra"]).get("reason") or ""))
     failed = next((part for part in parts if part["outcome"] == "failed"), None)

@@ -6,9 +6,7 @@ that somebody wants to see.
 
 from __future__ import annotations
 
-import heapq
 import sqlite3
-from bisect import bisect_right
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
@@ -297,6 +295,8 @@ class _Merger:
             rows = sorted([*_corrected_events(all_events, shifts), *parts])
             return (row for row in rows if row[0] >= self.since)
         by_time = _tuples(self.connection, _PARTS, self.session_id, self.since)
+        import heapq  # for sessions with a transcript only
+
         return heapq.merge(events, self._watched(by_time) if self.in_files is None else by_time)
 
     def _watched(self, parts: Iterator[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
@@ -441,8 +441,11 @@ def _is_set_back(connection: sqlite3.Connection, session_id: str) -> bool:
             else:
                 lines.append(line)
                 times.append(at)
-        elif _days(times[bisect_right(lines, line)], at) > SET_BACK:
-            return True
+        else:
+            from bisect import bisect_right  # in nearly all files, the lines are in order
+
+            if _days(times[bisect_right(lines, line)], at) > SET_BACK:
+                return True
     return False
 
 

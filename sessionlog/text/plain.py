@@ -41,6 +41,14 @@ def local_time(at: str, form: str = "%Y-%m-%d %H:%M") -> str:
         return one_line(at, 25)
 
 
+def local_clock(at: str) -> str:
+    """Hours, minutes and seconds of the same; a session has thousands of them, and strftime is slow."""
+    try:
+        return moment(at).astimezone().time().isoformat("seconds")
+    except (ValueError, OverflowError):
+        return one_line(at, 25)
+
+
 def ago(at: str) -> str:
     """just now, 5 minutes ago, 3 days ago; after two weeks, the day."""
     try:

@@ -31,37 +31,36 @@ finally:
 
 COMMON = """
 sessionlog.__version__ sessionlog.archive sessionlog.archive.append sessionlog.archive.event
-sessionlog.archive.files sessionlog.archive.locks sessionlog.archive.one_client sessionlog.archive.place
-sessionlog.archive.pulled sessionlog.archive.read sessionlog.archive.readonly
-sessionlog.archive.unreported sessionlog.archive.whose sessionlog.cli.common
+sessionlog.archive.files sessionlog.archive.place sessionlog.archive.read sessionlog.archive.readonly
+sessionlog.archive.whose sessionlog.cli.common
 sessionlog.cli.completion sessionlog.cli.main sessionlog.cli.start sessionlog.cli.table sessionlog.cli.terminal
-sessionlog.config sessionlog.errors sessionlog.fastlib sessionlog.system sessionlog.system.files sessionlog.text
-sessionlog.text.plain sessionlog.times
-_blake2 _heapq gc _json _locale _sqlite3 heapq locale sqlite3 sqlite3.dbapi2
-"""
-READING = """
-sessionlog.agents sessionlog.agents.claude_code sessionlog.agents.claude_code.tools sessionlog.agents.registry
-sessionlog.agents.translate sessionlog.archive.agent_event sessionlog.archive.notes sessionlog.archive.translation
-sessionlog.transcripts sessionlog.transcripts.packed sessionlog.transcripts.stored_lines zlib
+sessionlog.errors sessionlog.fastlib sessionlog.text sessionlog.text.plain sessionlog.times
+_blake2 gc _json _sqlite3 sqlite3 sqlite3.dbapi2
 """
 MAY_IMPORT = {
     "sessions": """
+sessionlog.archive.locks sessionlog.archive.one_client
 sessionlog.archive.sidecar sessionlog.ask sessionlog.ask.rollup sessionlog.ask.rollup.build sessionlog.ask.rollup.open
 sessionlog.ask.rollup.sessions sessionlog.ask.rollup.stats sessionlog.cli.counting sessionlog.cli.progress
 sessionlog.cli.sessions sessionlog.session
-sessionlog.session.live
+sessionlog.session.live _heapq heapq
 """,
-    "search echo": f"""{READING}
-sessionlog.agents.claude_code.transcript_lines sessionlog.archive.sidecar sessionlog.archive.time_limit sessionlog.ask
+    "search echo": """
+sessionlog.agents sessionlog.agents.claude_code sessionlog.agents.claude_code.tools sessionlog.agents.registry
+sessionlog.agents.claude_code.transcript_lines sessionlog.archive.locks sessionlog.archive.notes
+sessionlog.archive.one_client sessionlog.archive.sidecar sessionlog.archive.time_limit sessionlog.ask
 sessionlog.ask.search sessionlog.ask.search.build sessionlog.ask.search.find sessionlog.ask.search.index
 sessionlog.ask.search.labels sessionlog.ask.search.partial sessionlog.ask.search.query sessionlog.ask.search.slices
-sessionlog.ask.search.waiting sessionlog.cli.progress sessionlog.cli.search fcntl fnmatch
+sessionlog.ask.search.waiting sessionlog.cli.progress sessionlog.cli.search sessionlog.system sessionlog.system.files
+sessionlog.transcripts sessionlog.transcripts.packed sessionlog.transcripts.stored_lines
+_heapq fcntl fnmatch heapq zlib
 """,
-    "show last": f"""{READING}
-sessionlog.agents.claude_code.tags sessionlog.archive.lookup sessionlog.archive.rebuild
+    "show last": """
+sessionlog.agents sessionlog.agents.claude_code sessionlog.agents.claude_code.tools sessionlog.agents.registry
+sessionlog.archive.lookup sessionlog.archive.rebuild
 sessionlog.cli.session_view sessionlog.cli.show sessionlog.session
 sessionlog.session.call sessionlog.session.header sessionlog.session.live sessionlog.session.load
-sessionlog.session.merge sessionlog.session.outline _bisect bisect
+sessionlog.session.merge sessionlog.session.outline
 """,
 }
 
