@@ -18,6 +18,8 @@ SIDECAR_ENDINGS = (".search", ".digest")
 NOTES_ENDING = ".notes"
 # A database that was set aside has a date behind this.
 DAMAGED = ".damaged-"
+# Beside archives of others: whose they are (see pulled).
+PULLED = "pulled.json"
 
 _LOCKS = (".lock", ".search.build.lock", *(f"{ending}.lock" for ending in (*SIDECAR_ENDINGS, NOTES_ENDING)))
 _DATABASES = ("", *SIDECAR_ENDINGS)
@@ -36,7 +38,7 @@ _HOME = (
     "config.json",
     "config.json.sessionlog-backup",
     "prices.json",
-    "pulled.json",
+    PULLED,
     "redact.key",
     "registered.json",
     "ship.json",

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import os
 
+from sessionlog.archive.files import PULLED
 from sessionlog.archive.place import Place
 from sessionlog.fastlib import parse_json
 from sessionlog.system.files import read_regular
 
-FILE = "pulled.json"
 LONGEST = 1 << 20
 
 
 def read_all(folder: str) -> dict[str, str]:
     """What is written there, by the names of the archives' files."""
     try:
-        found = parse_json(read_regular(f"{folder}/{FILE}", LONGEST).decode())
+        found = parse_json(read_regular(f"{folder}/{PULLED}", LONGEST).decode())
     except (OSError, ValueError):
         return {}
     return {str(name): str(text) for name, text in found.items()} if isinstance(found, dict) else {}

@@ -161,7 +161,7 @@ def notices(place: Place) -> list[str]:
 
         if failed := unreported.read(place.home):
             found.append(f"{unreported.summary(failed)}; `sessionlog doctor` says what to do")
-    if _is_there(f"{os.path.dirname(place.db)}/pulled.json"):
+    if _is_there(f"{os.path.dirname(place.db)}/{files.PULLED}"):
         from sessionlog.archive import pulled
 
         if owner := pulled.owner(place):

@@ -11,8 +11,9 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sessionlog.archive import chain, migrate, sidecar
+from sessionlog.archive.files import PULLED
 from sessionlog.archive.place import Place, user_home
-from sessionlog.archive.pulled import FILE, read_all
+from sessionlog.archive.pulled import read_all
 from sessionlog.errors import SessionlogError
 from sessionlog.fastlib import getenv, utc_text
 from sessionlog.system import atomic
@@ -207,7 +208,7 @@ def _remember(folder: str, done: list[Pulled]) -> None:
     now = utc_text(time.time_ns() // 1_000_000)
     for found in done:
         known[os.path.basename(found.place.db)] = f"sessions of {found.developer} on {found.host}, pulled {now[:16]}Z"
-    atomic.write(f"{folder}/{FILE}", [json.dumps(known, indent=2, ensure_ascii=False).encode() + b"\n"])
+    atomic.write(f"{folder}/{PULLED}", [json.dumps(known, indent=2, ensure_ascii=False).encode() + b"\n"])
 
 
 def heads(connection: Connection, pulled: Pulled) -> list[tuple[str, int, str]]:
