@@ -156,7 +156,7 @@ _ASIAN = (  # トークン, シークレ, 암호 and 토큰; 密, 令, ス and �
 # The first bytes of letters that English does not have, but for those of Chinese, Japanese and Korean.
 _LETTERS = b"\xc3\xc4\xc5\xce\xd0\xd7\xd8\xd9\xe0\xe1"
 # A command stands at the beginning of its event, and so does the first escaped character of a client that escapes any:
-# a search in all of 200 KB would cost 0.2 ms. Where many events are searched together, each begins somewhere in between.
+# a search in all of 200 KB would cost 0.2 ms. Where many events are searched together, all is searched.
 _SMALL, _BEGINNING, _RARE_BEGINNING = 131072, 16384, 4096
 _SOUGHT = (
     # 密 令 ス 비; :\/ in JSON
