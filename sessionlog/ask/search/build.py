@@ -17,7 +17,7 @@ from sessionlog.ask.search import index, slices, waiting
 from sessionlog.ask.search.waiting import Coverage, Span
 from sessionlog.transcripts.packed import load_orjson
 
-BATCH = 16_000  # rows of a slice: each is a piece of the index, and many small ones take long to merge
+BATCH = 32_000  # rows of a slice: each is a piece of the index, and many small ones take long to merge
 WORTH_A_POOL = 10_000  # rows; starting other processes takes longer than taking in fewer
 STALLED = 10.0  # seconds without progress, after which another process is not waited for: it may have been stopped
 NEW_AFTER = 4  # slices
