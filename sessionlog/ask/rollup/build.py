@@ -26,8 +26,10 @@ SESSION = (
     *("started_at", "last_at", "ended_at", "events", "prompts", "tool_calls", "edits", "failures", "compactions"),
     *("model", "title", "git_branch", "messages", "client"),
 )
-# Events and messages of new sessions that are counted in one transaction: what an interrupted first count repeats.
+# Events and messages of new sessions that are counted in one transaction: what an interrupted first count repeats. Each
+# transaction looks at all sessions, so that there must not be too many of them.
 AT_ONCE = 50_000
+TRANSACTIONS = 40
 # How the longest text of a list is cut.
 HEAD = 400
 
@@ -267,7 +269,7 @@ DELETE FROM temp.now WHERE session_id IN (
             - now.events - now.messages AS before
         FROM temp.now AS now LEFT JOIN main.sessions AS old ON old.session_id = now.session_id
         WHERE old.number IS NULL
-    ) WHERE before >= ?
+    ) WHERE before >= max(?, (SELECT sum(events + messages) FROM temp.now) / ?)
 )
 """
 _DIFFERENT = f"""
@@ -377,7 +379,7 @@ def catch_up(connection: sqlite3.Connection) -> bool:
     # At first, nothing is new: sessions that are not known are counted from their first event on.
     new = {"event_id": event_id or newest_event, "message_id": message_id or newest_message}
     execute(_NOW)
-    left = execute(_LATER, (AT_ONCE,)).rowcount
+    left = execute(_LATER, (AT_ONCE, TRANSACTIONS)).rowcount
     execute(
         "CREATE TEMP TABLE news AS SELECT session_id, count(*) AS events "
         "FROM archive.events NOT INDEXED WHERE id > :event_id GROUP BY session_id",

@@ -298,10 +298,4 @@ def _strings(value: Any) -> list[str]:
 
 
 def _joined(*texts: str | None) -> str:
-    text = "\n".join(filter(None, texts))
-    if not text.isascii():
-        try:
-            text.encode()
-        except UnicodeEncodeError:  # half a surrogate pair
-            return text.encode("utf-8", "replace").decode()
-    return text
+    return "\n".join(filter(None, texts))

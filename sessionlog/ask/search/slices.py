@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from sessionlog.ask.search import index
@@ -120,11 +121,16 @@ def _entries(documents: Iterator[_Made]) -> tuple[list[Entry], int | None]:
         texts = segmented([text for _, _, document in made for text in document.fields.values()])
         fields = zip(*[iter(texts)] * len(FIELDS), strict=True)
         for (key, row_id, document), own in zip(made, fields, strict=True):
-            entries.append((key, row_id, *own, "\n".join(("any", *document.tags))))
+            entries.append((key, row_id, *own, _text_of(document.tags)))
         length += sum(map(len, texts))
         if length > LENGTH:
             return entries, made[-1][1]
     return entries, None
+
+
+@lru_cache(4096)  # a session has few different ones
+def _text_of(tags: tuple[str, ...]) -> str:
+    return "\n".join(("any", *tags))
 
 
 def _pieces(documents: Iterator[_Made]) -> Iterator[list[_Made]]:
