@@ -62,44 +62,16 @@ def link(chain: "str | bytes | None", row_digest: bytes) -> str:
     return blake2b(before + row_digest, digest_size=HASH_SIZE).hexdigest()
 
 
-def insertion(condition: str, prefix: str = ":", source: str = "", digested: str = "") -> str:
-    """The statement that adds an event, and the only one that may: ids are never given twice, and each row is chained.
-
-    One statement is one transaction, and an INSERT holds the write lock from its start: no second copy slips in, and of
-    two hooks at once, one comes after the other in the chain. `digested` is what is passed on to be hashed, if that is
-    not the row itself.
-    """
-    values = ", ".join([f"{prefix}{column}" for column in events.COLUMNS])
-    if not digested:
-        own = {"id": "next.id", "salt": "CAST(:salt AS BLOB)", "duration_ms": f"{prefix}duration_ms"}
-        digested = ", ".join([own.get(column) or f"CAST({prefix}{column} AS BLOB)" for column in DIGESTED])
-    chain = f"(SELECT head_hash FROM main.sessions WHERE session_id = {prefix}session_id)"
-    # Both, as neither may be wrong: an event that found its id taken would be lost.
-    newest = "max(ifnull((SELECT last_removed_id FROM main.archive), 0), ifnull((SELECT max(id) FROM main.events), 0))"
-    return (
-        f"INSERT INTO main.events (id, {', '.join(events.COLUMNS)}, salt, hash) "
-        f"SELECT next.id, {values}, :salt, sessionlog_link({chain}, {digested}) "
-        f"FROM (SELECT {newest} + 1 AS id) AS next{source} WHERE {condition}"
-    )
-
-
-def add(connection: "sqlite3.Connection", insertion: str, values: "dict[str, Any]") -> bool:
-    """Carry out an insertion; whether there was something to add."""
-    return connection.execute(insertion, {**values, "salt": new_salt()}).rowcount > 0
-
-
 def new_salt() -> str:
     return os.urandom(16).hex()
 
 
-def connect(path: str, timeout: float) -> "sqlite3.Connection":
-    """A connection that can add events."""
-    connection = fastlib.connect(path, timeout)
-    connection.create_function("sessionlog_link", -1, lambda chain, *row: link(chain, digest(row)))
-    return connection
-
-
 # --- Events -----------------------------------------------------------------------------------------------------------
+
+# All columns that are stored, and the only statement of a hook that adds an event. Not an INSERT with a SELECT: because
+# of the trigger, SQLite would first write such a row to a temporary table.
+ROW = ("id", *events.COLUMNS, "salt", "hash")
+INSERT = f"INSERT INTO main.events ({', '.join(ROW)}) VALUES ({', '.join('?' * len(ROW))})"
 
 # With a plus, a column is compared and not looked up: SQLite might rather take the index of the kinds of events, and go
 # through all of a kind.
@@ -115,9 +87,21 @@ def append(connection: "sqlite3.Connection", record: "Record", at_ms: int) -> No
     A copy has the same content, and the same id of a tool call. Events without one are copies when they came at nearly
     the same time, and by another way, because one registration delivers each event once: two equal notifications are
     two events. A prompt's own id settles it for prompts.
-
-    As a rule there is no event of the kind that could be the first copy. To ask for that alone takes half as long.
     """
+    in_transaction = connection.in_transaction
+    if not in_transaction:
+        connection.execute("BEGIN IMMEDIATE")  # nobody else writes between what is read and what is written
+    try:
+        _append(connection, record, at_ms)
+        if not in_transaction:
+            connection.execute("COMMIT")
+    except BaseException:
+        if not in_transaction and connection.in_transaction:  # a full disk has rolled back already
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _append(connection: "sqlite3.Connection", record: "Record", at_ms: int) -> None:
     same, values = _SAME_CALL, record
     if not record["tool_use_id"]:
         same = _SAME_MOMENT
@@ -126,25 +110,27 @@ def append(connection: "sqlite3.Connection", record: "Record", at_ms: int) -> No
             "latest": utc_text(at_ms + TWIN_WINDOW_MS),
             "has_own_id": record["event"] == "UserPromptSubmit" and record["prompt_id"] is not None,
         }
-    if not _insert(connection, _unless_there(f"{same} AND {_SAME_KIND}"), values):
-        _insert(connection, _unless_there(f"{same} AND {_SAME_CONTENT}"), values)
+    # As a rule there is no event of the kind that could be the first copy. To ask for that alone takes half as long.
+    before = connection.execute(f"{_BEFORE}, {_is_there(f'{same} AND {_SAME_KIND}')}", values).fetchone()
+    last_removed_id, last_id, chain, may_be_there = before
+    if may_be_there and connection.execute(f"SELECT {_is_there(f'{same} AND {_SAME_CONTENT}')}", values).fetchone()[0]:
+        return
+    # Both, as neither may be wrong: an event that found its id taken would be lost.
+    row = record | {"id": max(last_removed_id or 0, last_id or 0) + 1, "salt": new_salt()}
+    digested = [row[name] for name in DIGESTED]
+    row["hash"] = link(chain, digest([value.encode() if type(value) is str else value for value in digested]))
+    connection.execute(INSERT, [row[name] for name in ROW])
 
 
-def _unless_there(condition: str) -> str:
-    return insertion(f"NOT EXISTS (SELECT 1 FROM events WHERE {condition})", digested="next.id")
+# What an event needs to know of those before it: for its id, for its hash, and whether it is there already.
+_BEFORE = (
+    "SELECT (SELECT last_removed_id FROM main.archive), (SELECT max(id) FROM main.events), "
+    "(SELECT head_hash FROM main.sessions WHERE session_id = :session_id)"
+)
 
 
-def _insert(connection: "sqlite3.Connection", insertion: str, values: "Record") -> bool:
-    """Carry out an insertion of these values. They are hashed as they are here: SQLite need not hand them back."""
-    row = values | {"salt": new_salt()}
-
-    def hashed(chain: str | None, event_id: int) -> str:
-        row["id"] = event_id
-        stored = [row[name] for name in DIGESTED]
-        return link(chain, digest([value.encode() if type(value) is str else value for value in stored]))
-
-    connection.create_function("sessionlog_link", 2, hashed)
-    return connection.execute(insertion, row).rowcount > 0
+def _is_there(condition: str) -> str:
+    return f"EXISTS (SELECT 1 FROM events WHERE {condition})"
 
 
 def open_for_writing(place: "Place", timeout: float = LOCK_WAIT, in_hook: bool = False) -> "sqlite3.Connection":
@@ -155,7 +141,7 @@ def open_for_writing(place: "Place", timeout: float = LOCK_WAIT, in_hook: bool =
     """
     connection = None
     if is_safe_file(place.db):
-        connection = connect(place.db, timeout)
+        connection = fastlib.connect(place.db, timeout)
         connection.execute("PRAGMA synchronous = NORMAL")
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version == SCHEMA_VERSION and (not place.other_db or is_of_project(connection, place)):

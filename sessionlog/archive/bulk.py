@@ -26,12 +26,11 @@ LOCK_WAIT = 30.0
 # More at once gain little: the rest is the rows themselves.
 AT_ONCE = 40
 
-_ROW = ("id", *COLUMNS, "salt", "hash")
-_VALUES = f"({', '.join('?' * len(_ROW))})"
-_INSERT = f"INSERT INTO main.events ({', '.join(_ROW)}) VALUES "
-_SEVERAL = _INSERT + ", ".join([_VALUES] * AT_ONCE)
+_SEVERAL = append.INSERT + f", ({', '.join('?' * len(append.ROW))})" * (AT_ONCE - 1)
 _in_order = itemgetter(*map((*COLUMNS, "salt", "id").index, append.DIGESTED))
-_NEWEST = "SELECT max(ifnull((SELECT last_removed_id FROM archive), 0), ifnull((SELECT max(id) FROM events), 0))"
+_NEWEST = (
+    "SELECT max(ifnull((SELECT last_removed_id FROM main.archive), 0), ifnull((SELECT max(id) FROM main.events), 0))"
+)
 _HEAD = "SELECT head_hash FROM sessions WHERE session_id = ?"
 _SESSION_ID, _DURATION = map(COLUMNS.index, ("session_id", "duration_ms"))
 
@@ -39,6 +38,7 @@ _SESSION_ID, _DURATION = map(COLUMNS.index, ("session_id", "duration_ms"))
 def connect(place: Place) -> sqlite3.Connection:
     """A connection for an import: patient, and with a cache for big transactions."""
     connection = append.open_for_writing(place, LOCK_WAIT)
+    let_it_link(connection)
     connection.execute("PRAGMA cache_size = -32000")
     # Pages of indexes change with every transaction: written back once in 32 MB of log instead of once in 4.
     connection.execute("PRAGMA wal_autocheckpoint = 8000")
@@ -130,5 +130,34 @@ class Appender:
 
     def write(self) -> None:
         """Write what was added and waits for more."""
-        self._connection.executemany(_INSERT + _VALUES, self._rows)
+        self._connection.executemany(append.INSERT, self._rows)
         self._rows.clear()
+
+
+# --- Events as SQLite has them ----------------------------------------------------------------------------------------
+
+
+def insertion(condition: str, prefix: str = ":", source: str = "") -> str:
+    """A statement that adds an event unless the condition says no, from parameters or another table.
+
+    What is hashed is what SQLite makes of the values.
+    """
+    values = ", ".join([f"{prefix}{column}" for column in COLUMNS])
+    own = {"id": "next.id", "salt": "CAST(:salt AS BLOB)", "duration_ms": f"{prefix}duration_ms"}
+    digested = ", ".join([own.get(column) or f"CAST({prefix}{column} AS BLOB)" for column in append.DIGESTED])
+    head = f"(SELECT head_hash FROM main.sessions WHERE session_id = {prefix}session_id)"
+    return (
+        f"INSERT INTO main.events ({', '.join(append.ROW)}) "
+        f"SELECT next.id, {values}, :salt, sessionlog_link({head}, {digested}) "
+        f"FROM (SELECT ({_NEWEST}) + 1 AS id) AS next{source} WHERE {condition}"
+    )
+
+
+def let_it_link(connection: sqlite3.Connection) -> None:
+    """Let the connection carry out insertions."""
+    connection.create_function("sessionlog_link", -1, lambda head, *row: append.link(head, append.digest(row)))
+
+
+def add(connection: sqlite3.Connection, insertion: str, values: dict[str, Any]) -> bool:
+    """Carry out an insertion; whether there was something to add."""
+    return connection.execute(insertion, {**values, "salt": append.new_salt()}).rowcount > 0

@@ -3,6 +3,7 @@
 import os
 import time
 
+from sessionlog import fastlib
 from sessionlog.archive import append, whose
 from sessionlog.archive.locks import Lock
 from sessionlog.errors import ArchiveDamaged, ArchiveUnavailable
@@ -31,7 +32,7 @@ def open_new_or_outdated(place: "Place", timeout: float, in_hook: bool = False) 
     with Lock(f"{place.db}.lock", timeout):
         if not append.is_safe_file(place.db):
             os.close(os.open(place.db, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        connection = append.connect(place.db, timeout)
+        connection = fastlib.connect(place.db, timeout)
         try:
             connection.execute("PRAGMA synchronous = NORMAL")
             _bring_up_to_date(connection, place, in_hook)
@@ -164,7 +165,7 @@ def _is_sound(place: "Place", probe: "Callable[[sqlite3.Connection], None]") -> 
         return True
     connection = None
     try:
-        connection = append.connect(place.db, 0)
+        connection = fastlib.connect(place.db, 0)
         connection.execute("BEGIN IMMEDIATE")
         probe(connection)
         connection.execute("ROLLBACK")

@@ -5,6 +5,7 @@ Older archives are named after six hex digits of their project's path, which two
 
 import os
 
+from sessionlog import fastlib
 from sessionlog.archive import append
 from sessionlog.archive import place as projects
 from sessionlog.errors import ArchiveUnavailable
@@ -50,7 +51,7 @@ def _is_of_another(place: "Place") -> bool:
     try:
         if not append.is_safe_file(place.db):
             return False
-        connection = append.connect(place.db, LOCK_WAIT)
+        connection = fastlib.connect(place.db, LOCK_WAIT)
         try:
             return not append.is_of_project(connection, place)
         finally:

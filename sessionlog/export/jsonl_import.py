@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from sessionlog.archive import append, bulk, whose
+from sessionlog.archive import bulk, whose
 from sessionlog.archive import place as projects
 from sessionlog.archive.event import COLUMNS
 from sessionlog.errors import SessionlogError
@@ -181,7 +181,7 @@ class _Target:
         + " AND ".join(f"+{column} IS :{column}" for column in COLUMNS if column not in ("session_id", "at"))
         + ")"
     )
-    _ADD = append.insertion(f"NOT {_IS_THERE}")
+    _ADD = bulk.insertion(f"NOT {_IS_THERE}")
 
     def __init__(self, project: str, dry_run: bool) -> None:
         self._dry_run = dry_run
@@ -241,7 +241,7 @@ class _Target:
         """Add an event of which SQLite has to say what it makes of it."""
         self.write()
         with self._transaction(connection):
-            return append.add(connection, self._ADD, named)
+            return bulk.add(connection, self._ADD, named)
 
     def write(self) -> None:
         """Write what waits. Nothing but this is done while hooks cannot write."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import closing
 
 from sessionlog.agents.claude_code import prices, transcript_lines
-from sessionlog.archive import append, event, migrate, notes, sidecar
+from sessionlog.archive import append, bulk, event, migrate, notes, sidecar
 from sessionlog.archive.locks import open_private
 from sessionlog.archive.place import Place
 from sessionlog.errors import SessionlogError
@@ -22,7 +22,7 @@ Summary = Counter[str]  # what was new: {"events": 12, …}
 
 # The same event, whichever registration brought it.
 _CONTENT = " AND ".join(f"+old.{column} IS new.{column}" for column in event.COLUMNS if column != "via")
-_ADD_EVENT = append.insertion(
+_ADD_EVENT = bulk.insertion(
     # Those that were here before: two equal events of one millisecond in the other archive are two. The signs leave
     # SQLite no index but that of session and time; by id, it would read the whole archive for every event.
     "new.id = :id AND NOT EXISTS (SELECT 1 FROM main.events AS old "
@@ -101,6 +101,7 @@ def _merge(place: Place, source: str) -> Summary:
         connection.execute("ATTACH ? AS other", (copy,))
         _refuse_other_tables(connection, source)
         prices.register(connection, place.home)
+        bulk.let_it_link(connection)
         with closing(sqlite3.connect(copy)) as other, other:
             chunks.register(other, place.home)
             prune_memory.keep_out(other, pruned.read(connection))
@@ -176,7 +177,7 @@ def _steps(connection: sqlite3.Connection, sessions: list[str], summary: Summary
         known = connection.execute("SELECT 1 FROM main.sessions WHERE session_id = ?", (session_id,)).fetchone()
         summary["sessions"] += known is None
     for (event_id,) in connection.execute("SELECT id FROM other.events ORDER BY id").fetchall():
-        summary["events"] += append.add(connection, _ADD_EVENT, {"id": event_id, "newest": newest})
+        summary["events"] += bulk.add(connection, _ADD_EVENT, {"id": event_id, "newest": newest})
         yield
     yield from _transcript_steps(connection, summary)
     for row in connection.execute(f"SELECT {store.ANSWER} FROM other.model_answers").fetchall():

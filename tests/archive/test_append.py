@@ -178,7 +178,7 @@ def test_every_view_survives_odd_data(hook: Hook, place: projects.Place) -> None
 
 def test_a_second_copy_is_looked_for_by_what_is_rare(hook: Hook, place: projects.Place) -> None:
     hook(prompt("x"))
-    with closing(append.connect(place.db, 1)) as connection:
+    with closing(sqlite3.connect(place.db)) as connection:
         # Whichever index was made last: without statistics, SQLite takes the first of those that seem alike.
         for row in rows(place, "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND tbl_name = 'events'"):
             connection.execute(f"DROP INDEX {row['name']}")
@@ -186,6 +186,6 @@ def test_a_second_copy_is_looked_for_by_what_is_rare(hook: Hook, place: projects
             values = dict.fromkeys([*event.COLUMNS, "salt", "earliest", "latest", "has_own_id"])
             for same, index in (("_SAME_CALL", "events_tool_use_id"), ("_SAME_MOMENT", "events_session_id_at")):
                 for alike in (append._SAME_KIND, append._SAME_CONTENT):
-                    statement = append._unless_there(f"{getattr(append, same)} AND {alike}")
+                    statement = f"SELECT {append._is_there(f'{getattr(append, same)} AND {alike}')}"
                     plan = [step[3] for step in connection.execute(f"EXPLAIN QUERY PLAN {statement}", values)]
                     assert any(step.startswith(f"SEARCH events USING INDEX {index} ") for step in plan), plan
