@@ -35,6 +35,9 @@ SKIPPED = 1 << 20  # bytes of a longer line that are passed over at once: much m
 # Bytes of lines that a process parses at once.
 BLOCK = 256 << 10
 
+# So many blocks may wait to be written: other processes go on while this one writes a transaction.
+AHEAD = 16
+
 # Starting other processes takes longer than reading this much.
 WORTH_A_POOL = 4 << 20
 
@@ -149,12 +152,13 @@ def _readers(size: int, stack: ExitStack) -> tuple[Callable[[Block], Callable[[]
 
     count = os.cpu_count() or 1
     pool = stack.enter_context(workers.Pool(count, "sessionlog.export.jsonl_records", home))
+    pool.start()  # while the archives are opened
 
     def submit(block: Block) -> Callable[[], Found]:
         future: Future[bytes] = pool.submit(block)
         return lambda: received(future.result())
 
-    return submit, count + 2
+    return submit, AHEAD + count
 
 
 def _in_order(blocks: Iterator[Block], submit: Callable[[Block], Callable[[], Found]], ahead: int) -> Iterator[Found]:
