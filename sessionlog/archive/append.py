@@ -115,7 +115,7 @@ def _append(connection: "sqlite3.Connection", record: "Record", at_ms: int) -> N
     last_removed_id, last_id, chain, may_be_there = before
     if may_be_there and connection.execute(f"SELECT {_is_there(f'{same} AND {_SAME_CONTENT}')}", values).fetchone()[0]:
         return
-    # Both, as neither may be wrong: an event that found its id taken would be lost.
+    # The greater of the two: either may be too small, and an id that is taken would lose the event.
     row = record | {"id": max(last_removed_id or 0, last_id or 0) + 1, "salt": new_salt()}
     digested = [row[name] for name in DIGESTED]
     row["hash"] = link(chain, digest([value.encode() if type(value) is str else value for value in digested]))

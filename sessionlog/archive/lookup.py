@@ -86,7 +86,7 @@ def _connect(place: Place, client: str | None) -> sqlite3.Connection:
 def open_session(
     places: list[Place], wanted: str, client: str | None = None
 ) -> tuple[FoundSession, sqlite3.Connection]:
-    """The same, and a connection to its archive. `last` in one archive is found on it: opening one takes time."""
+    """As `find_session`, with an open connection to the archive. For `last` in one archive it is the only one."""
     match = re.fullmatch(_NEWEST, wanted)
     if not match or client or len(places) != 1:
         found = find_session(places, wanted, client)

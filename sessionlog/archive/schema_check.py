@@ -14,6 +14,7 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from sessionlog.archive import migrate
+from sessionlog.archive.transaction import writing
 
 
 class Thing(NamedTuple):
@@ -62,18 +63,12 @@ def is_restorable(found: Difference) -> bool:
 
 def restore(connection: sqlite3.Connection) -> list[Thing]:
     """Create our views, indexes and triggers again where they are missing or were replaced. No row is touched."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
+    with writing(connection):
         wrong = list(filter(is_restorable, differences(connection)))
         for found in wrong:
             if found.how == "changed":
                 connection.execute(f"DROP {found.thing.kind} {found.thing.name}")
         migrate.create_objects(connection, ("view", "index", "trigger"))
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
     return [found.thing for found in wrong]
 
 

@@ -4,9 +4,8 @@ click imports `inspect` for pages of help and to clean the help of each option, 
 the name of the system. Either takes a good part of the time in which a bare interpreter starts, which each command
 would pay. For anything but what is answered here, the real module takes over.
 
-`gettext` would look for translations of click's sentences, which stand between ours, and ours are English; of
-`threading` click wants one class, and of `uuid` one for a type of options that we have none of. Only click gets these
-stand-ins.
+While click is imported, it also gets stand-ins for `gettext` (our messages are English only), `threading` (it uses
+one class) and `uuid` (no option of ours is a UUID).
 """
 
 from __future__ import annotations

@@ -11,12 +11,13 @@ import sqlite3
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from sessionlog.archive import bulk, whose
 from sessionlog.archive import place as projects
 from sessionlog.archive.event import COLUMNS
+from sessionlog.archive.transaction import writing
 from sessionlog.errors import SessionlogError
 from sessionlog.export.jsonl_known import Archive, Known, project_of
 from sessionlog.export.jsonl_records import LONGEST_LINE, Block, Found, read, received
@@ -32,11 +33,11 @@ if TYPE_CHECKING:
 
 SKIPPED = 1 << 20  # bytes of a longer line that are passed over at once: much memory at once takes long to get
 
-# Bytes of lines that a process parses at once.
+# Bytes of lines that a process reads at once.
 BLOCK = 256 << 10
 
-# So many blocks may wait to be written: other processes go on while this one writes a transaction.
-AHEAD = 16
+# Bytes of lines that may wait to be written: other processes go on while this one writes a transaction.
+AHEAD = 4 << 20
 
 # Starting other processes takes longer than reading this much.
 WORTH_A_POOL = 4 << 20
@@ -142,12 +143,12 @@ def _blocks(file: BinaryIO) -> Iterator[bytes]:
 
 
 def _readers(size: int, stack: ExitStack) -> tuple[Callable[[Block], Callable[[], Found]], int]:
-    """How blocks of lines become events, and how many are worked on at once."""
+    """How blocks of lines become events, and how many bytes of them are worked on at once."""
     home = projects.home_folder()
     if size < WORTH_A_POOL:
         rules, known = Rules(home), Known()
         stack.callback(known.close)
-        return lambda block: lambda: read(block, rules, known), 1
+        return lambda block: lambda: read(block, rules, known), 0
     from sessionlog.system import workers
 
     count = os.cpu_count() or 1
@@ -158,18 +159,22 @@ def _readers(size: int, stack: ExitStack) -> tuple[Callable[[Block], Callable[[]
         future: Future[bytes] = pool.submit(block)
         return lambda: received(future.result())
 
-    return submit, AHEAD + count
+    return submit, AHEAD + count * BLOCK
 
 
 def _in_order(blocks: Iterator[Block], submit: Callable[[Block], Callable[[], Found]], ahead: int) -> Iterator[Found]:
-    """Keep a few blocks in work, and take them as they were given out."""
-    waiting: deque[Callable[[], Found]] = deque()
+    """Keep so many bytes in work, and take the blocks as they were given out."""
+    waiting: deque[tuple[int, Callable[[], Found]]] = deque()
+    size = 0
     for block in blocks:
-        waiting.append(submit(block))
-        while len(waiting) >= ahead:
-            yield waiting.popleft()()
-    while waiting:
-        yield waiting.popleft()()
+        waiting.append((len(block.data), submit(block)))
+        size += len(block.data)
+        while size > ahead:
+            length, result = waiting.popleft()
+            size -= length
+            yield result()
+    for _, result in waiting:
+        yield result()
 
 
 # --- Writing ----------------------------------------------------------------------------------------------------------
@@ -244,29 +249,19 @@ class _Target:
     def _add_odd(self, connection: sqlite3.Connection, named: dict[str, Any]) -> bool:
         """Add an event of which SQLite has to say what it makes of it."""
         self.write()
-        with self._transaction(connection):
+        with writing(connection, self._dry_run):
             return bulk.add(connection, self._ADD, named)
 
     def write(self) -> None:
         """Write what waits. Nothing but this is done while hooks cannot write."""
         if self._connection is not None and self._waiting:
-            with self._transaction(self._connection):
+            with writing(self._connection, self._dry_run):
                 appender = bulk.Appender(self._connection)
                 for values, prepared in self._waiting:
                     appender.add(values, prepared)
                 appender.write()
             self._newest = appender.newest
         self._waiting.clear()
-
-    @contextmanager
-    def _transaction(self, connection: sqlite3.Connection) -> Iterator[None]:
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            connection.execute("ROLLBACK")
-            raise
-        connection.execute("ROLLBACK" if self._dry_run else "COMMIT")
 
     def close(self) -> None:
         if self._connection is not None:

@@ -18,8 +18,8 @@ from sessionlog.fastlib import encode_json, parse_json
 from sessionlog.redact.rules import Rules
 
 LONGEST_LINE = 64 << 20  # an event, with JSON's escapes
-# Bytes that are searched for secrets at once; of much more, rules.py searches some only in the beginning.
-BLOCK = 64 << 10
+# Bytes that are searched for secrets at once. If one is suspected, each line of them is searched.
+SEARCHED = 64 << 10
 
 # Later ones look for values that occur twice, which takes longer than to write them twice.
 _MARSHAL_VERSION = 2
@@ -37,7 +37,7 @@ class Block(NamedTuple):
 
     data: bytes
     archives: dict[str, Archive]  # of projects: what they have need not be read
-    project: str  # of most lines
+    project: str  # of the first line
     first_id: int  # that the first new event of this project is likely to get
 
 
@@ -81,7 +81,7 @@ def read(block: Block, rules: Rules, known: Known) -> Found:
     next_id = block.first_id
     for last, (_, line) in enumerate(numbered, 1):
         size += len(line)
-        if size >= BLOCK or last == len(numbered):
+        if size >= SEARCHED or last == len(numbered):
             next_id = _add(found, numbered[first:last], rules, next_id)
             first, size = last, 0
     return found
@@ -124,6 +124,8 @@ def row(line: bytes, rules: Rules | None, is_plain: bool = False) -> tuple[str, 
         if not (isinstance(columns["session_id"], str) and isinstance(columns["event"], str)):
             raise ValueError("the session or the event is missing")
         fields = {name: columns.get(name) for name in COLUMNS}
+        if any(isinstance(value, (list, dict)) for value in fields.values()):
+            raise ValueError("a list or an object in a column")
     else:
         _text(payload["session_id"]), _text(payload["hook_event_name"])
         envelope = encoded(about["envelope"]).decode() if "envelope" in about else None

@@ -102,8 +102,8 @@ def chunks(chosen: Iterable[Chosen], options: Options) -> Iterator[bytes]:
 def _rendered(one: Chosen, options: Options) -> Iterator[bytes]:
     """The sessions of an archive one after the other; of many, several at once, each in a process of its own."""
     with closing(read.connect(one.place)) as connection:
-        sizes = _sizes(connection, one.session_ids)
-        cores = min(os.cpu_count() or 1, len(sizes))
+        cores = min(os.cpu_count() or 1, len(one.session_ids))
+        sizes = _sizes(connection, one.session_ids) if cores > 1 else []
         if cores < 2 or sum(sizes) < WORTH_A_POOL:
             for session_id in one.session_ids:
                 yield from session(connection, one.place, session_id, options)
@@ -142,7 +142,7 @@ def _sizes(connection: sqlite3.Connection, session_ids: list[str]) -> list[int]:
         "FROM sessions LEFT JOIN session_facts AS facts USING (session_id)"
     )
     sizes = {row["session_id"]: row["size"] for row in connection.execute(query)}
-    return [sizes[session_id] for session_id in session_ids]
+    return [sizes.get(session_id, 0) for session_id in session_ids]  # it may have been pruned meanwhile
 
 
 def write(chosen: list[Chosen], options: Options, target: str) -> list[Written]:

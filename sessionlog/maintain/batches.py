@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from sessionlog.archive import sidecar
 from sessionlog.archive.chain import Notebook
 from sessionlog.archive.place import Place
+from sessionlog.archive.transaction import writing
 from sessionlog.errors import SessionlogError
 from sessionlog.transcripts import store as transcript_store
 
@@ -43,17 +44,11 @@ def in_turns(connection: sqlite3.Connection, steps: Iterable[object], notebook: 
 
 def _take_turn(connection: sqlite3.Connection, remaining: Iterator[object], notebook: Notebook | None) -> bool:
     """One transaction; whether there may be more to do."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
+    with writing(connection):
         deadline = time.monotonic() + HOLD
         unfinished = any(time.monotonic() > deadline for _ in remaining)
         if notebook:
             notebook.write()
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
     return unfinished
 
 

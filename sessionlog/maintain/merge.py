@@ -101,7 +101,7 @@ def _merge(place: Place, source: str) -> Summary:
         connection.execute("ATTACH ? AS other", (copy,))
         _refuse_other_tables(connection, source)
         prices.register(connection, place.home)
-        bulk.let_it_link(connection)
+        bulk.register_link(connection)
         with closing(sqlite3.connect(copy)) as other, other:
             chunks.register(other, place.home)
             prune_memory.keep_out(other, pruned.read(connection))

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from sessionlog.agents.claude_code import transcript_files
 from sessionlog.archive import read
 from sessionlog.archive.place import Place
+from sessionlog.archive.transaction import writing
 from sessionlog.errors import SessionlogError
 from sessionlog.fastlib import utc_text
 from sessionlog.maintain import batches
@@ -45,15 +46,13 @@ def forget(places: list[Place], wanted: str) -> Memory:
         some = "no pruned session" if not found else f"{len(found)} pruned sessions"
         raise SessionlogError(f"{some} starts with {wanted!r}; `sessionlog prune --remembered` lists them")
     (memory,) = exact or found
-    with closing(batches.open_archive(memory.place)) as connection:
-        connection.execute("BEGIN IMMEDIATE")
+    with closing(batches.open_archive(memory.place)) as connection, writing(connection):
         connection.execute("DELETE FROM pruned_sessions WHERE session_id = ?", (memory.session_id,))
         for known in store.known_transcripts(connection):
             if known.pruned_bytes and _is_of(connection, known, memory.session_id) and _is_whole(connection, known):
                 for table in ("transcript_parts", "transcript_chunks"):
                     connection.execute(f"DELETE FROM {table} WHERE transcript_id = ?", (known.id,))
                 connection.execute("DELETE FROM transcripts WHERE id = ?", (known.id,))
-        connection.execute("COMMIT")
     return memory
 
 

@@ -18,6 +18,7 @@ from sessionlog.archive import chain, event, files, notes, rebuild, sidecar, spo
 from sessionlog.archive import place as projects
 from sessionlog.archive.locks import open_private, wait_for_lock
 from sessionlog.archive.place import Place
+from sessionlog.archive.transaction import writing
 from sessionlog.errors import SessionlogError
 from sessionlog.fastlib import encode_json, parse_json
 from sessionlog.maintain import batches
@@ -107,11 +108,10 @@ def clean_copy(place: Place, rules: GivenRules) -> None:
     with closing(_open(place)) as connection:
         chunks.register(connection, rules.home)  # the copy is in a folder that has no key
         notebook = chain.Notebook(connection, "redact")
-        connection.execute("BEGIN IMMEDIATE")
-        for _ in _sweep(connection, rules, Replacements(), notebook):
-            pass
-        notebook.write()
-        connection.execute("COMMIT")
+        with writing(connection):
+            for _ in _sweep(connection, rules, Replacements(), notebook):
+                pass
+            notebook.write()
 
 
 def clean_rejected(home: str, rules: GivenRules, write: bool) -> Replacements:

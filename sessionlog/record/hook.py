@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from sessionlog.archive.spool import Entry
 
 CHUNK = 1 << 16  # what a pipe holds; memory for more would be taken and given back at each read
-# A block that is given back before any other of at least 128 KB: up to its size, glibc then keeps what is freed, and
-# memory serves again. Otherwise each copy of a large event gets new memory, with a page fault for every 4 KB.
+# glibc keeps freed memory for later only up to the size of the largest block that was freed so far. To allocate and
+# free this much once avoids a page fault for every 4 KB of each copy of a large event.
 REUSED = 24 << 20
 # A large event comes in pieces, with moments between them.
 NAP, NAPS = 0.00005, 20
@@ -239,7 +239,10 @@ def read_stdin() -> bytes:
             if not chunk:
                 break
             if len(chunk) == CHUNK and not chunks:
-                bytes(REUSED)
+                try:
+                    bytes(REUSED)
+                except MemoryError:
+                    pass  # it only saves time
             chunks.append(chunk)
             size += len(chunk)
             if size > LONGEST:

@@ -48,7 +48,8 @@ sessionlog.session.live _heapq heapq
     "search echo": """
 sessionlog.agents sessionlog.agents.claude_code sessionlog.agents.claude_code.tools sessionlog.agents.registry
 sessionlog.agents.claude_code.transcript_lines sessionlog.archive.locks sessionlog.archive.notes
-sessionlog.archive.one_client sessionlog.archive.sidecar sessionlog.archive.time_limit sessionlog.ask
+sessionlog.archive.one_client sessionlog.archive.sidecar sessionlog.archive.time_limit sessionlog.archive.transaction
+sessionlog.ask
 sessionlog.ask.search sessionlog.ask.search.build sessionlog.ask.search.find sessionlog.ask.search.index
 sessionlog.ask.search.labels sessionlog.ask.search.partial sessionlog.ask.search.query sessionlog.ask.search.slices
 sessionlog.ask.search.waiting sessionlog.cli.progress sessionlog.cli.search sessionlog.system sessionlog.system.files

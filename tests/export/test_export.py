@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import sqlite3
 import subprocess
 import tracemalloc
 from contextlib import closing
@@ -19,7 +20,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from bench import corpus
-from sessionlog.archive import counters, read
+from sessionlog.archive import bulk, counters, read
 from sessionlog.archive import place as projects
 from sessionlog.export import jsonl, jsonl_import, jsonl_records
 from sessionlog.export import write as export
@@ -323,6 +324,26 @@ def test_a_large_export_is_imported_once_and_chained(
         assert list(counters.wrong(connection)) == []
 
 
+def test_a_full_disk_is_called_by_its_name(
+    place: projects.Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record(place, [prompt("x" * 5000, session_id=f"s{number}") for number in range(50)])
+    file = tmp_path / "a.jsonl"
+    file.write_bytes(exported())
+    use_archive(tmp_path / "other", monkeypatch)
+    connect = bulk.connect
+
+    def with_little_room(place: projects.Place) -> sqlite3.Connection:
+        connection = connect(place)
+        (pages,) = connection.execute("PRAGMA page_count").fetchone()
+        connection.execute(f"PRAGMA max_page_count = {pages + 10}")
+        return connection
+
+    monkeypatch.setattr(bulk, "connect", with_little_room)
+    with pytest.raises(sqlite3.OperationalError, match="full"):
+        jsonl_import.run(str(file), importer.Summary())
+
+
 def test_secrets_in_a_foreign_export_are_taken_out(place: projects.Place, tmp_path: Path) -> None:
     record(place, [prompt("TOKEN")])
     file = tmp_path / "a.jsonl"
@@ -387,6 +408,19 @@ def test_a_file_or_a_folder(place: projects.Place, tmp_path: Path, form: str) ->
     odd, ordinary = sorted(path.name for path in folder.iterdir())
     assert re.fullmatch(rf"2025-11-16-a____b-[0-9a-f]{{12}}\{ending}", odd) and ordinary == f"2025-11-16-c{ending}"
     assert (folder / f"2025-11-16-c{ending}").read_bytes() == exported("c", "--format", form)
+
+
+def test_a_file_for_each_session_reads_no_other_sessions(
+    place: projects.Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record(place, [prompt("a", session_id=f"s{number}") for number in range(3)])
+    asked: list[list[str]] = []
+    monkeypatch.setattr(export, "_sizes", lambda _, session_ids: asked.append(session_ids) or [0] * len(session_ids))
+    chosen = export.choose([place])
+    assert len(export.write(chosen, export.Options("markdown"), f"{tmp_path}/out/")) == 3
+    assert not asked, "the sizes of all sessions are for those that are written in one file"
+    export.write(chosen, export.Options("markdown"), f"{tmp_path}/one.md")
+    assert len(asked) == 1
 
 
 def test_an_error_says_what_to_do(

@@ -301,6 +301,9 @@ def _serve(server: socket.socket, path: str) -> None:
         running[pid] = told
         for file in own:
             os.close(file)
+    for pid in running:  # nobody waits for them
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
     while running:
         _tell(running, 0)
 

@@ -274,6 +274,14 @@ def test_the_wal_stays_short(hook: Hook, place: projects.Place) -> None:
     assert len(rows(place)) == 12
 
 
+def test_a_large_event_is_stored_where_memory_is_short(project: Path, place: projects.Place) -> None:
+    code = "from sessionlog.record import hook; hook.REUSED = 1 << 60; hook.main('PostToolUse')"
+    data = json.dumps(tool(1, tool_response={"stdout": "x" * 200_000})).encode()
+    done = subprocess.run([sys.executable, "-c", code], input=data, capture_output=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert len(rows(place)) == 1
+
+
 def test_two_ways_to_sqlite_and_json_store_the_same_rows(project: Path, place: projects.Place, tmp_path: Path) -> None:
     """The public modules take over where a C core is missing."""
     other = tmp_path / "other.db"

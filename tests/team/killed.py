@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import os
 import signal
+import traceback
 from typing import Any, NoReturn
 
 import psycopg
@@ -38,6 +39,8 @@ def shipper(exchanges: int) -> NoReturn:
             with connection.connect(choice.service) as server:
                 ship.ship(server, place, choice, os.uname().nodename, batch=BATCH)
         code = 0
+    except BaseException:
+        traceback.print_exc()
     finally:
         os._exit(code)
 

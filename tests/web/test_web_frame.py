@@ -119,12 +119,12 @@ def test_axe_finds_nothing_on_any_page(site: Site, visit: Open) -> None:
     address, place = site
     page = visit(address)
     ours = ["", "-/sessions", "-/search", "-/dashboard?since=all", "-/audits", "-/audits/failures"]
-    ours += [f"-/files?project={place.name}&path=/w/a.py"]
+    ours += ["-/tables", f"-/files?project={place.name}&path=/w/a.py"]
     of_session = f"-/session/{place.name}/s1"
     ours += [f"{of_session}/print"]
     theirs = [place.name, f"{place.name}/events", f"{place.name}/events/1"]
     if thorough():  # they look like others; test_web_session.py has a session and its files, test_web_search.py hits
-        ours += ["-/files", "-/files?line=a+=+2", of_session, f"{of_session}?focus=1", "-/search?q=long", "-/tables"]
+        ours += ["-/files", "-/files?line=a+=+2", of_session, f"{of_session}?focus=1", "-/search?q=long"]
         ours += [f"-/session/{place.name}/s2/files"]
         theirs += [f"{place.name}?sql=select+1+as+one"]
     said = {}

@@ -9,6 +9,7 @@ import re
 from functools import lru_cache
 from zlib import crc32
 
+from sessionlog.archive.transaction import writing
 from sessionlog.errors import SessionlogError
 from sessionlog.fastlib import encode_json, parse_json
 from sessionlog.system.files import read_regular
@@ -107,10 +108,9 @@ def apply(connection: "sqlite3.Connection", home: str) -> None:
     stamp = _stamp(load(home))
     if connection.execute("SELECT prices FROM archive").fetchone()[0] != stamp:
         register(connection, home)
-        connection.execute("BEGIN IMMEDIATE")
-        connection.execute(f"UPDATE model_answers SET cost_usd = {COST}")
-        connection.execute("UPDATE archive SET prices = ?", (stamp,))
-        connection.execute("COMMIT")
+        with writing(connection):
+            connection.execute(f"UPDATE model_answers SET cost_usd = {COST}")
+            connection.execute("UPDATE archive SET prices = ?", (stamp,))
 
 
 def _stamp(table: "dict[str, Any]") -> str:

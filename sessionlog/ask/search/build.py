@@ -13,6 +13,7 @@ from typing import Any
 
 from sessionlog.archive.locks import open_private, try_lock
 from sessionlog.archive.place import Place
+from sessionlog.archive.transaction import writing
 from sessionlog.ask.search import index, slices, waiting
 from sessionlog.ask.search.waiting import Coverage, Span
 from sessionlog.transcripts.packed import load_orjson
@@ -142,10 +143,10 @@ class _Build:
     def _in_turn(self) -> Generator[None, None, None]:
         """Take in slices one after the other."""
         reader = slices.Reader(self.archive)
-        with self._transaction():
+        with writing(self.file):
             self._note_new()
         while True:
-            with self._transaction():  # before we read: another search may be at it at the same time
+            with writing(self.file):  # before we read: another search may be at it at the same time
                 spans = waiting.spans(self.file)
                 if spans:
                     made = reader.read(_newest_slice(self.archive, spans))
@@ -165,7 +166,7 @@ class _Build:
             for number in itertools.count():
                 # Events that keep coming are taken in at times, not each alone: the rest would wait for ever.
                 if number % NEW_AFTER == 0 or not (spans or flying):
-                    with self._transaction():
+                    with writing(self.file):
                         self._note_new()
                     spans = _without(waiting.spans(self.file), [span for span, _ in flying])
                 while spans and len(flying) <= count:
@@ -175,7 +176,7 @@ class _Build:
                 if flying:
                     asked, future = flying.popleft()
                     made = future.result()
-                    with self._transaction():
+                    with writing(self.file):
                         if waiting.remove(self.file, made.span):
                             slices.write(self.file, made)
                             spans += _without([asked], [made.span])
@@ -186,17 +187,6 @@ class _Build:
 
     def _note_new(self) -> None:
         waiting.note_new(self.file, self.archive, waiting.newest(self.archive))
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self.file.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            self.file.execute("COMMIT")
-        except BaseException:
-            if self.file.in_transaction:
-                self.file.execute("ROLLBACK")
-            raise
 
 
 def _newest_slice(archive: sqlite3.Connection, spans: list[Span]) -> Span:

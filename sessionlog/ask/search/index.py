@@ -120,7 +120,7 @@ def event_document(
     error: str | None,
     tool_response: str | None,
 ) -> Document | None:
-    """The same, given values and not a row: a dict for each of a million events takes a while."""
+    """As `document_of_event`, from values instead of a dict, which is faster."""
     if name == "PermissionRequest":  # the call itself says the same
         return None
     answer = _json(tool_response)
