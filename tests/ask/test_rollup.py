@@ -9,6 +9,7 @@ import shutil
 import signal
 import sqlite3
 import subprocess
+import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -28,6 +29,7 @@ from sessionlog.ask.rollup import build, stats
 from sessionlog.ask.rollup import open as rollup
 from sessionlog.ask.rollup import sessions as listing
 from sessionlog.ask.search import find as search
+from sessionlog.cli.progress import Bar
 from sessionlog.errors import SessionlogError
 from sessionlog.install.doctor import privacy
 from sessionlog.maintain import backup, merge, prune, redact
@@ -390,11 +392,15 @@ def test_killed_in_its_midst_it_is_right_the_next_time(place: Place, tmp_path: P
         shutil.copytree(tmp_path / "before", folder)
 
     statements = int(count(place, 10**9).stdout.split()[1])
-    assert statements > 20
-    for most in range(1, statements, 1 if thorough() else statements // 12):
+    assert statements > 100, "there are several transactions"
+    parts = set()
+    for most in range(1, statements, 1 if thorough() else statements // 25):
         as_before()
         assert count(place, most).returncode == -signal.SIGKILL
+        with suppress(sqlite3.Error), closing(sqlite3.connect(rollup.KIND.path(place))) as digest:
+            parts |= set(digest.execute(rollup._COUNTED).fetchone())
         assert told(place) == wanted, most
+    assert len(parts) > 3, "between transactions, too"
 
 
 def test_a_hook_never_waits_for_the_digest(hook: Hook, place: Place) -> None:
@@ -584,9 +590,80 @@ def test_the_doctor_closes_what_lies_beside_an_archive(place: Place) -> None:
 
 
 def test_whoever_asks_while_another_counts_is_told(mixed: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sidecar, "LOCK_WAIT", 0.1)
+    monkeypatch.setattr(rollup, "STALLED", 0.1)
     with rollup.KIND.lock(mixed), pytest.raises(SessionlogError, match="being counted"):
         rollup.connect(mixed)
+
+
+def test_those_who_count_at_the_same_time_take_turns(mixed: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "AT_ONCE", 1)
+    monkeypatch.setattr(rollup, "TURN", 0)
+    waits, catch_up = threading.Event(), build.catch_up
+    turns: list[tuple[int, bool]] = []
+
+    def counted(connection: sqlite3.Connection) -> bool:
+        is_all = catch_up(connection)
+        turns.append((threading.get_ident(), is_all))
+        assert waits.wait(60)
+        return is_all
+
+    monkeypatch.setattr(build, "catch_up", counted)
+    with ThreadPoolExecutor(2) as threads:
+        first = threads.submit(lambda: told(mixed))
+        wait_for(lambda: turns)
+        second = threads.submit(lambda: rollup.connect(mixed, tell=lambda done, total: waits.set()).close())
+        second.result(60)
+        found = first.result(60)
+    assert found == truth(mixed)
+    assert len({who for who, is_all in turns if not is_all}) == 2, "both counted a part"
+    assert len(turns) <= len(sessions(mixed)) + 2, "nothing was counted twice"
+    assert_right(mixed)
+
+
+def test_who_waits_for_its_turn_hears_how_far_the_others_are(mixed: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rollup, "LOOK", 0.01)
+    heard: list[tuple[int, int]] = []
+    with ThreadPoolExecutor(1) as threads:
+        with rollup.KIND.lock(mixed):
+            waiting = threads.submit(
+                lambda: rollup.connect(mixed, tell=lambda done, total: heard.append((done, total))).close()
+            )
+            wait_for(lambda: len(heard) > 3)
+            assert {done for done, _ in heard} == {0}
+        waiting.result(60)
+    assert heard[-1][0] == heard[-1][1] == heard[0][1] > 0
+
+
+def test_counts_may_be_thrown_away_while_they_are_made(mixed: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "AT_ONCE", 1)
+    monkeypatch.setattr(rollup, "TURN", 0)
+    catch_up, begun, counts = build.catch_up, threading.Event(), []
+
+    def counted(connection: sqlite3.Connection) -> bool:
+        is_all = catch_up(connection)
+        counts.append(connection.execute("SELECT count(*) FROM sessions").fetchone()[0])
+        begun.set()
+        return is_all
+
+    monkeypatch.setattr(build, "catch_up", counted)
+    with ThreadPoolExecutor(1) as threads:
+        counting = threads.submit(lambda: told(mixed))
+        assert begun.wait(60)
+        sidecar.forget(mixed)
+        assert counting.result(60) == truth(mixed)
+    assert counts.count(1) == 2, "they were begun again"
+    assert_right(mixed)
+
+
+def test_there_are_not_too_many_transactions(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each looks at all sessions."""
+    store(place, *(bash("ls", f"s{number % 90}") for number in range(270)))
+    monkeypatch.setattr(build, "AT_ONCE", 1)
+    catch_up, parts = build.catch_up, []
+    monkeypatch.setattr(build, "catch_up", lambda connection: [parts.append(1), catch_up(connection)][1])
+    assert told(place) == truth(place)
+    assert build.TRANSACTIONS / 2 < len(parts) <= build.TRANSACTIONS
+    assert_right(place)
 
 
 def test_the_first_time_is_counted_in_parts_and_what_is_counted_stays(
@@ -599,7 +676,7 @@ def test_the_first_time_is_counted_in_parts_and_what_is_counted_stays(
 
     def interrupt(done: int, total: int) -> None:
         heard.append((done, total))
-        if len(heard) % 2 == 0:
+        if len(heard) % 2 == 0 and done < total:
             raise KeyboardInterrupt
 
     for _ in range(100):
@@ -611,6 +688,7 @@ def test_the_first_time_is_counted_in_parts_and_what_is_counted_stays(
     (total,) = {total for _, total in heard}
     done = [done for done, _ in heard]
     assert done == sorted(done) and len(set(done)) > 3 and 0 in done, "each goes on where the one before it ended"
+    assert done[-1] == total
     with closing(rollup.connect(mixed, most=0)) as digest:
         assert digest.execute("SELECT sum(events + messages) AS counted FROM sessions").fetchone()["counted"] == total
     assert told(mixed) == wanted == truth(mixed)
@@ -637,6 +715,27 @@ def test_the_sessions_are_there_before_anything_is_counted(mixed: Place) -> None
     with pytest.raises(rollup.StillCounting):
         rollup.connect(mixed, most=3)
     rollup.connect(mixed, most=4).close()
+
+
+def test_only_long_work_has_a_progress_bar(mixed: Place) -> None:
+    with closing(sqlite3.connect(mixed.db)) as connection:  # as if it were a large archive
+        connection.execute("UPDATE sessions SET events = events + 30000 WHERE session_id = 's3'")
+        connection.commit()
+    assert "Counting shop" in sessionlog("stats", "--since", "2000-01-01").stderr
+    store(mixed, bash("ls", "new"))
+    for words in (["stats", "--since", "2000-01-01"], ["report", "--since", "2000-01-01"], ["sessions", "--json"]):
+        assert sessionlog(*words).stderr == ""
+
+
+def test_a_progress_bar_begins_with_what_is_left(mixed: Place, capsys: pytest.CaptureFixture[str]) -> None:
+    bar = Bar("Counting", mixed)
+    for done in (20_000, 25_000, 30_000):
+        bar.show(done, 30_000)
+        assert bar.bar.pct == (done - 20_000) / 10_000
+    bar.finish()
+    bar = Bar("Counting", mixed)
+    bar.show(29_999, 30_000)
+    assert bar.bar is None
 
 
 def test_a_list_does_not_wait_for_the_first_count(mixed: Place, monkeypatch: pytest.MonkeyPatch) -> None:

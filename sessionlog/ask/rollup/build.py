@@ -269,7 +269,7 @@ DELETE FROM temp.now WHERE session_id IN (
             - now.events - now.messages AS before
         FROM temp.now AS now LEFT JOIN main.sessions AS old ON old.session_id = now.session_id
         WHERE old.number IS NULL
-    ) WHERE before >= max(?, (SELECT sum(events + messages) FROM temp.now) / ?)
+    ) WHERE before >= max(?, (SELECT sum(events + messages) FROM temp.now) * 1.0 / ?)
 )
 """
 _DIFFERENT = f"""
