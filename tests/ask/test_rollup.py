@@ -666,6 +666,37 @@ def test_there_are_not_too_many_transactions(place: Place, monkeypatch: pytest.M
     assert_right(place)
 
 
+def test_patches_of_several_files_are_counted_in_the_transaction_of_their_session(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edits = [{"file_path": f"/p/{name}.py"} for name in "abc"]
+    for number in range(10):
+        session_id = f"s{number}"
+        patch = call("apply_patch", session_id, file_path="/p/a.py", edits=edits)
+        store(place, patch, *(bash("ls", session_id) for _ in range(600)))
+    with closing(sqlite3.connect(place.db)) as connection:
+        connection.execute("UPDATE sessions SET client = 'codex'")
+        connection.commit()
+    steps: list[int] = []
+    catch_up = build.catch_up
+
+    def counted(connection: sqlite3.Connection) -> bool:
+        connection.set_progress_handler(lambda: steps.append(1), 10)
+        return catch_up(connection)
+
+    def files() -> dict[str, int]:
+        with stats.Counted([place]) as found:
+            return {row["path"]: row["edits"] for row in stats.by_file(found, 10)}
+
+    monkeypatch.setattr(build, "catch_up", counted)
+    monkeypatch.setattr(build, "AT_ONCE", 1)
+    assert files() == dict.fromkeys(("/p/a.py", "/p/b.py", "/p/c.py"), 10)
+    steps.clear()
+    store(place, call("apply_patch", "s7", file_path="/p/a.py", edits=edits))
+    assert files() == dict.fromkeys(("/p/a.py", "/p/b.py", "/p/c.py"), 11)
+    assert 10 * len(steps) < 2 * 6000, "the events that were counted before are not read again"
+
+
 def test_the_first_time_is_counted_in_parts_and_what_is_counted_stays(
     mixed: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:

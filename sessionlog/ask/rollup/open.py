@@ -63,14 +63,14 @@ def connect(
     with closing(read.connect(place)) as archive:
         identity = sidecar.identity(archive)
         rows, text = archive.row_factory, archive.text_factory
-    connection = _as_it_is(place, identity)
+        connection = _as_it_is(place, identity)
+        so_far = None if connection else _so_far(place, archive, identity)
     if connection is None:
-        so_far = _so_far(place, identity)
         if most is not None and (so_far is None or so_far[1] - so_far[0] > most):
             raise StillCounting(_BUSY.format(place.project))
         if so_far:
             tell(*so_far)
-        connection = _brought_up_to_date(place, STALLED if most is None else TURN_WAIT, tell)
+        connection = _brought_up_to_date(place, identity, STALLED if most is None else TURN_WAIT, tell)
     if since or client:
         build.narrow(connection, since, client)
     connection.row_factory, connection.text_factory = rows, text
@@ -113,13 +113,12 @@ def is_being_made(place: Place) -> bool:
 
 def bring_up_to_date(place: Place) -> None:
     """Count what is new for those who ask later. OSError or sqlite3.Error if that cannot be kept."""
-    _counted_in_turns(place, STALLED, lambda done, total: None).close()
+    _counted_in_turns(place, _identity(place), STALLED, lambda done, total: None).close()
 
 
-def _so_far(place: Place, identity: str) -> tuple[int, int] | None:
+def _so_far(place: Place, archive: sqlite3.Connection, identity: str) -> tuple[int, int] | None:
     """How many events and messages are counted, of how many; None if the digest is being written."""
-    with closing(read.connect(place)) as archive:
-        total = archive.execute(_RECORDED.format(archive="main")).fetchone()["recorded"]
+    total = archive.execute(_RECORDED.format(archive="main")).fetchone()["recorded"]
     done = 0
     if os.path.isfile(path := KIND.path(place)):
         try:
@@ -168,26 +167,25 @@ def _as_it_is(place: Place, identity: str) -> sqlite3.Connection | None:
     return None
 
 
-def _brought_up_to_date(place: Place, patience: float, tell: build.Tell) -> sqlite3.Connection:
+def _brought_up_to_date(place: Place, identity: str, patience: float, tell: build.Tell) -> sqlite3.Connection:
     try:
-        return _counted_in_turns(place, patience, tell)
+        return _counted_in_turns(place, identity, patience, tell)
     except ArchiveUnavailable as error:
         raise StillCounting(_BUSY.format(place.project)) from error
     except (OSError, sqlite3.OperationalError):  # a disk that is read-only or full: for this once, in memory
         connection = sqlite3.connect("", isolation_level=None, uri=True)
-        KIND.migrate(connection, _identity(place))
+        KIND.migrate(connection, identity)
         _count(connection, place, tell)
         return connection
 
 
-def _counted_in_turns(place: Place, patience: float, tell: build.Tell) -> sqlite3.Connection:
+def _counted_in_turns(place: Place, identity: str, patience: float, tell: build.Tell) -> sqlite3.Connection:
     """The digest after all is counted.
 
     Processes that count the same archive take turns, and `sidecar.forget` gets its turn, too. That removes the file, so
     it is opened anew each time.
     """
     while True:
-        identity = _identity(place)
         with _turn(place, identity, patience, tell):
             connection = KIND.open(place, identity)
             is_all = _count(connection, place, tell, TURN)
@@ -195,6 +193,7 @@ def _counted_in_turns(place: Place, patience: float, tell: build.Tell) -> sqlite
             return connection
         connection.close()
         time.sleep(PAUSE)
+        identity = _identity(place)
 
 
 @contextmanager
@@ -209,7 +208,9 @@ def _turn(place: Place, identity: str, patience: float, tell: build.Tell) -> Ite
             except ArchiveUnavailable:
                 if time.monotonic() > deadline:
                     raise
-            if so_far := _so_far(place, identity):
+            with closing(read.connect(place)) as archive:
+                so_far = _so_far(place, archive, identity)
+            if so_far:
                 tell(*so_far)
         yield
 
