@@ -7,7 +7,7 @@ add them up.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from sessionlog.archive import one_client
@@ -363,6 +363,14 @@ def list_sessions(connection: sqlite3.Connection, prompts: int) -> None:
     execute(_FIRST_PROMPT)
     for table in ("now", "different"):
         execute(f"DROP TABLE temp.{table}")
+
+
+def find_first_prompts(connection: sqlite3.Connection, session_ids: Iterable[str]) -> None:
+    """Add the first prompts of these sessions to what `list_sessions` made."""
+    connection.execute("CREATE TEMP TABLE different (session_id TEXT)")
+    connection.executemany("INSERT INTO temp.different VALUES (?)", [(session_id,) for session_id in session_ids])
+    connection.execute(_FIRST_PROMPT)
+    connection.execute("DROP TABLE temp.different")
 
 
 def catch_up(connection: sqlite3.Connection) -> bool:

@@ -6,7 +6,6 @@ only reads the archive: no hook ever waits for it.
 
 from __future__ import annotations
 
-import math
 import os
 import sqlite3
 import time
@@ -35,7 +34,8 @@ TURN_WAIT = 5.0
 STALLED = 300.0
 # How often (s) it looks meanwhile how far the others are.
 LOOK = 0.5
-# Sessions that have their first prompt in a preview: as many as a page lists, and more.
+# Sessions that have their first prompt before anything is counted, the newest ones and those of a list: as many as a
+# page shows, and more.
 PREVIEW_PROMPTS = 60
 
 # Resolution of file times (ns): a file changed more recently may change again and keep its time.
@@ -215,7 +215,7 @@ def _turn(place: Place, identity: str, patience: float, tell: build.Tell) -> Ite
         yield
 
 
-def _count(connection: sqlite3.Connection, place: Place, tell: build.Tell, seconds: float = math.inf) -> bool:
+def _count(connection: sqlite3.Connection, place: Place, tell: build.Tell, seconds: float = float("inf")) -> bool:
     """Count in transactions that each keep what they have counted. False if there is more than fits the time."""
     until = time.monotonic() + seconds
     try:
