@@ -184,8 +184,10 @@ def _recorded(ctx: click.Context, name: str, incomplete: str) -> list[Completion
     from sessionlog.ask.rollup import sessions, stats
     from sessionlog.cli import counting
 
-    found = stats.Counted(_places(ctx), connect=counting.at_once)
-    with suppress(OSError, sqlite3.Error, SessionlogError), found as counted:
+    with (
+        suppress(OSError, sqlite3.Error, SessionlogError),
+        stats.Counted(_places(ctx), connect=counting.at_once) as counted,
+    ):
         sources = [sessions.Source(place.name, connection) for place, connection in counted.connections]
         return _beginning(sessions.choices(sources).get(name, []), incomplete)
     return []

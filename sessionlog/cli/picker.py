@@ -39,6 +39,8 @@ HITS = 500  # of the full-text search, of which many may be in one session
 WAIT = 0.15  # seconds after a key before the archives are searched
 NARROW = 90  # columns, below which there is no room for the preview
 
+UNCOUNTED = "Not all events are counted yet: older sessions have no first prompt here."
+
 STYLE = Style.from_dict(
     {
         "id": "ansiyellow",
@@ -103,7 +105,8 @@ class Picker:
         places = read.all_places() if self.everywhere else [self.place]
         found = [place for place in places if os.path.exists(place.db)]
         by_name = {place.name: place for place in found}
-        with stats.Counted(found, connect=counting.Impatient().connect) as counted:
+        without_waiting = counting.WithoutWaiting()
+        with stats.Counted(found, connect=without_waiting.connect) as counted:
             sources = [sessions.Source(place.name, connection) for place, connection in counted.connections]
             rows = sessions.page(sources, sessions.Filters(), sessions.Order(), None, LISTED).rows
         annotated = {place.name: _annotations(place) for place in found}
@@ -111,6 +114,7 @@ class Picker:
             _listed(by_name[row["project"]], row, annotated[row["project"]].get(row["session_id"], "")) for row in rows
         ]
         self._filter(set())
+        self.message = UNCOUNTED if without_waiting.count_the_rest() else ""
 
     def _typed(self) -> None:
         """Filter the list at once, and by a search of the archives a moment later."""

@@ -16,17 +16,20 @@ class Bar:
 
     def __init__(self, work: str, place: Place) -> None:
         self.label = f"{work} {plain.one_line(os.path.basename(place.project), 24)}"
+        self.before: int | None = None  # what was done before this command
         self.bar: Any = None
 
     def show(self, done: int, total: int) -> None:
         """So many of so many are done."""
-        if total < self.LONG:
+        if self.before is None:
+            self.before = done
+        if total - self.before < self.LONG:
             return
         if self.bar is None:
             from sessionlog.cli.dialogue import progress_bar
 
-            self.bar = progress_bar(self.label, total)
-        self.bar.update(done - self.bar.pos)
+            self.bar = progress_bar(self.label, total - self.before)
+        self.bar.update(max(done - self.before, 0) - self.bar.pos)
 
     def finish(self) -> None:
         """Leave the line of the bar, also if not everything was done."""

@@ -76,8 +76,8 @@ class Cost(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 @click.option(
     "--wait/--no-wait",
     default=None,
-    help="Count all of a large archive before the answer, or list sessions without their cost at first and say so. "
-    "The default is to wait where counts decide what is listed, and with --json and --fail-if-none.",
+    help="Wait until all events are counted, or list the sessions at once without costs. Default: wait with --json, "
+    f"with --fail-if-none, with -n above {rollup.PREVIEW_PROMPTS}, and if a filter or the order needs the counts.",
 )
 @fail_if_none_option
 @json_option
@@ -97,10 +97,11 @@ def command(
     found = [place for place in asked if os.path.exists(place.db)]
     wanted = sessions.Filters(**{name: value for name, value in filters.items() if value is not None})
     order = sessions.Order(sort, (sort not in ASCENDING) is not reverse)
-    impatient = counting.Impatient()
+    without_waiting = counting.WithoutWaiting()
     if wait is None:
-        wait = as_json or fail_if_none or _needs_counts(wanted, sort, limit)
-    with stats.Counted(found, connect=counting.wait if wait else impatient.connect) as counted:
+        is_long = not 0 < limit <= rollup.PREVIEW_PROMPTS
+        wait = as_json or fail_if_none or is_long or _depends_on_counts(wanted, sort)
+    with stats.Counted(found, connect=counting.wait if wait else without_waiting.connect) as counted:
         sources = [sessions.Source(place.name, connection) for place, connection in counted.connections]
         rows = sessions.page(sources, wanted, order, None, limit or sessions.count(sources, wanted)).rows
         by_name = {place.name: place for place in found}
@@ -108,19 +109,20 @@ def command(
             connections = {source.name: source.connection for source in sources}
             print_json([_as_json(row, by_name[row["project"]], connections[row["project"]]) for row in rows])
         has_several_clients = len(sessions.clients(sources)) > 1
+    if rows and not as_json:
+        _print(rows, by_name if everywhere else {}, has_several_clients)
+    if without_waiting.count_the_rest():
+        missing = "Sessions may be missing" if _depends_on_counts(wanted, sort) else "Costs are missing"
+        terminal.say(without_waiting.sentence(missing), fg="yellow")
     if not rows:
         unknown = unknown_value(found, tool=wanted.tool, branch=wanted.branch)
         none = f"no sessions match{unknown}" if any(wanted) else "no sessions are recorded"
         nothing_found(asked, none, fail_if_none, as_json)
-    elif not as_json:
-        _print(rows, by_name if everywhere else {}, has_several_clients)
-    impatient.count_the_rest()
 
 
-def _needs_counts(wanted: sessions.Filters, sort: str, limit: int) -> bool:
-    """Whether the archive alone cannot tell which sessions are to be listed, or what they are about."""
-    is_counted = wanted.tool or wanted.file or wanted.cost or wanted.text or sort in ("tokens", "cost", "title")
-    return bool(is_counted) or not 0 < limit <= rollup.PREVIEW_PROMPTS
+def _depends_on_counts(wanted: sessions.Filters, sort: str) -> bool:
+    """Whether the archive alone cannot tell which sessions are to be listed."""
+    return bool(wanted.tool or wanted.file or wanted.cost or wanted.text) or sort in ("tokens", "cost", "title")
 
 
 def _as_json(row: Row, place: Place, connection: Any) -> Row:

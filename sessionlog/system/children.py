@@ -31,7 +31,7 @@ def start(module: str) -> subprocess.Popen[bytes]:
     )
 
 
-def start_alone(module: str, words: list[str]) -> None:
+def start_detached(module: str, words: list[str]) -> None:
     """Run `main()` of a module, which reads these with `given_words`, in a process that outlives this one."""
     child = subprocess.Popen(  # noqa: S603 (a module of ours)
         command(module),
@@ -47,10 +47,14 @@ def start_alone(module: str, words: list[str]) -> None:
 
 
 def given_words() -> list[str]:
-    """In such a process: what it was given. From here on it has a low priority."""
+    """In such a process: what it was given."""
+    return [os.fsdecode(word) for word in sys.stdin.buffer.read().split(b"\0")]
+
+
+def lower_priority() -> None:
+    """From here on, other processes come first."""
     if hasattr(os, "nice"):
         os.nice(10)
-    return [os.fsdecode(word) for word in sys.stdin.buffer.read().split(b"\0")]
 
 
 def program(name: str) -> str | None:

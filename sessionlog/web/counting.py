@@ -51,7 +51,7 @@ def connect(place: Place, since: str = "", client: str | None = None) -> sqlite3
             # All was counted, but could not be kept: the disk is full or read-only.
             return rollup.connect(place, since, client)
         start(place)
-        return rollup.preview(place, since)
+        return rollup.preview(place, since, client)
 
 
 def running(found: Iterable[Project]) -> list[Counting]:

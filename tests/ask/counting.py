@@ -1,6 +1,7 @@
 """Counts an archive in a process of its own, for tests/ask/test_rollup.py: `counting ARCHIVE [STATEMENTS]`.
 
-With a number, it kills itself before SQLite begins the statement after so many.
+With a number, it kills itself before SQLite begins the statement after so many. An archive is counted in several
+transactions, each in a turn of its own.
 """
 
 from __future__ import annotations
@@ -13,11 +14,14 @@ import sys
 from typing import Any
 
 from sessionlog.archive import read
-from sessionlog.ask.rollup import stats
+from sessionlog.ask.rollup import build, stats
+from sessionlog.ask.rollup import open as rollup
 
 
 def main() -> None:
     path, *most = sys.argv[1:]
+    build.AT_ONCE = 50  # instead of more than the archives of these tests have
+    rollup.TURN = 0
     statements = itertools.count(1)
     connect = sqlite3.connect
 

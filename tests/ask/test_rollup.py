@@ -9,9 +9,10 @@ import shutil
 import signal
 import sqlite3
 import subprocess
+import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from datetime import date, datetime
@@ -24,14 +25,18 @@ from sessionlog import times as when
 from sessionlog.archive import append, migrate, read, sidecar
 from sessionlog.archive import place as projects
 from sessionlog.archive.place import Place
-from sessionlog.ask.rollup import build, stats
+from sessionlog.ask.rollup import build, count_rest, stats
 from sessionlog.ask.rollup import open as rollup
 from sessionlog.ask.rollup import sessions as listing
 from sessionlog.ask.search import find as search
+from sessionlog.cli import counting
+from sessionlog.cli.progress import Bar
 from sessionlog.errors import SessionlogError
 from sessionlog.install.doctor import privacy
 from sessionlog.maintain import backup, merge, prune, redact
+from sessionlog.system import children
 from sessionlog.transcripts import importer
+from sessionlog.web import counting as web_counting
 from tests.conftest import Hook, rows, thorough
 from tests.faults.ledger import sessionlog
 from tests.helpers import forking
@@ -390,11 +395,15 @@ def test_killed_in_its_midst_it_is_right_the_next_time(place: Place, tmp_path: P
         shutil.copytree(tmp_path / "before", folder)
 
     statements = int(count(place, 10**9).stdout.split()[1])
-    assert statements > 20
-    for most in range(1, statements, 1 if thorough() else statements // 12):
+    assert statements > 100, "there are several transactions"
+    parts = set()
+    for most in range(1, statements, 1 if thorough() else statements // 25):
         as_before()
         assert count(place, most).returncode == -signal.SIGKILL
+        with suppress(sqlite3.Error), closing(sqlite3.connect(rollup.KIND.path(place))) as digest:
+            parts |= set(digest.execute(rollup._COUNTED).fetchone())
         assert told(place) == wanted, most
+    assert len(parts) > 3, "between transactions, too"
 
 
 def test_a_hook_never_waits_for_the_digest(hook: Hook, place: Place) -> None:
@@ -584,9 +593,111 @@ def test_the_doctor_closes_what_lies_beside_an_archive(place: Place) -> None:
 
 
 def test_whoever_asks_while_another_counts_is_told(mixed: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sidecar, "LOCK_WAIT", 0.1)
+    monkeypatch.setattr(rollup, "STALLED", 0.1)
     with rollup.KIND.lock(mixed), pytest.raises(SessionlogError, match="being counted"):
         rollup.connect(mixed)
+
+
+def test_those_who_count_at_the_same_time_take_turns(mixed: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "AT_ONCE", 1)
+    monkeypatch.setattr(rollup, "TURN", 0)
+    waits, catch_up = threading.Event(), build.catch_up
+    turns: list[tuple[int, bool]] = []
+
+    def counted(connection: sqlite3.Connection) -> bool:
+        is_all = catch_up(connection)
+        turns.append((threading.get_ident(), is_all))
+        assert waits.wait(60)
+        return is_all
+
+    monkeypatch.setattr(build, "catch_up", counted)
+    with ThreadPoolExecutor(2) as threads:
+        first = threads.submit(lambda: told(mixed))
+        wait_for(lambda: turns)
+        second = threads.submit(lambda: rollup.connect(mixed, tell=lambda done, total: waits.set()).close())
+        second.result(60)
+        found = first.result(60)
+    assert found == truth(mixed)
+    assert len({who for who, is_all in turns if not is_all}) == 2, "both counted a part"
+    assert len(turns) <= len(sessions(mixed)) + 2, "nothing was counted twice"
+    assert_right(mixed)
+
+
+def test_who_waits_for_its_turn_hears_how_far_the_others_are(mixed: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rollup, "LOOK", 0.01)
+    heard: list[tuple[int, int]] = []
+    with ThreadPoolExecutor(1) as threads:
+        with rollup.KIND.lock(mixed):
+            waiting = threads.submit(
+                lambda: rollup.connect(mixed, tell=lambda done, total: heard.append((done, total))).close()
+            )
+            wait_for(lambda: len(heard) > 3)
+            assert {done for done, _ in heard} == {0}
+        waiting.result(60)
+    assert heard[-1][0] == heard[-1][1] == heard[0][1] > 0
+
+
+def test_counts_may_be_thrown_away_while_they_are_made(mixed: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "AT_ONCE", 1)
+    monkeypatch.setattr(rollup, "TURN", 0)
+    catch_up, begun, counts = build.catch_up, threading.Event(), []
+
+    def counted(connection: sqlite3.Connection) -> bool:
+        is_all = catch_up(connection)
+        counts.append(connection.execute("SELECT count(*) FROM sessions").fetchone()[0])
+        begun.set()
+        return is_all
+
+    monkeypatch.setattr(build, "catch_up", counted)
+    with ThreadPoolExecutor(1) as threads:
+        found = threads.submit(lambda: told(mixed))
+        assert begun.wait(60)
+        sidecar.forget(mixed)
+        assert found.result(60) == truth(mixed)
+    assert counts.count(1) == 2, "they were begun again"
+    assert_right(mixed)
+
+
+def test_there_are_not_too_many_transactions(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each looks at all sessions."""
+    store(place, *(bash("ls", f"s{number % 90}") for number in range(270)))
+    monkeypatch.setattr(build, "AT_ONCE", 1)
+    catch_up, parts = build.catch_up, []
+    monkeypatch.setattr(build, "catch_up", lambda connection: [parts.append(1), catch_up(connection)][1])
+    assert told(place) == truth(place)
+    assert build.TRANSACTIONS / 2 < len(parts) <= build.TRANSACTIONS
+    assert_right(place)
+
+
+def test_patches_of_several_files_are_counted_in_the_transaction_of_their_session(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edits = [{"file_path": f"/p/{name}.py"} for name in "abc"]
+    for number in range(10):
+        session_id = f"s{number}"
+        patch = call("apply_patch", session_id, file_path="/p/a.py", edits=edits)
+        store(place, patch, *(bash("ls", session_id) for _ in range(600)))
+    with closing(sqlite3.connect(place.db)) as connection:
+        connection.execute("UPDATE sessions SET client = 'codex'")
+        connection.commit()
+    steps: list[int] = []
+    catch_up = build.catch_up
+
+    def counted(connection: sqlite3.Connection) -> bool:
+        connection.set_progress_handler(lambda: steps.append(1), 10)
+        return catch_up(connection)
+
+    def files() -> dict[str, int]:
+        with stats.Counted([place]) as found:
+            return {row["path"]: row["edits"] for row in stats.by_file(found, 10)}
+
+    monkeypatch.setattr(build, "catch_up", counted)
+    monkeypatch.setattr(build, "AT_ONCE", 1)
+    assert files() == dict.fromkeys(("/p/a.py", "/p/b.py", "/p/c.py"), 10)
+    steps.clear()
+    store(place, call("apply_patch", "s7", file_path="/p/a.py", edits=edits))
+    assert files() == dict.fromkeys(("/p/a.py", "/p/b.py", "/p/c.py"), 11)
+    assert 10 * len(steps) < 2 * 6000, "the events that were counted before are not read again"
 
 
 def test_the_first_time_is_counted_in_parts_and_what_is_counted_stays(
@@ -599,7 +710,7 @@ def test_the_first_time_is_counted_in_parts_and_what_is_counted_stays(
 
     def interrupt(done: int, total: int) -> None:
         heard.append((done, total))
-        if len(heard) % 2 == 0:
+        if len(heard) % 2 == 0 and done < total:
             raise KeyboardInterrupt
 
     for _ in range(100):
@@ -611,6 +722,7 @@ def test_the_first_time_is_counted_in_parts_and_what_is_counted_stays(
     (total,) = {total for _, total in heard}
     done = [done for done, _ in heard]
     assert done == sorted(done) and len(set(done)) > 3 and 0 in done, "each goes on where the one before it ended"
+    assert done[-1] == total
     with closing(rollup.connect(mixed, most=0)) as digest:
         assert digest.execute("SELECT sum(events + messages) AS counted FROM sessions").fetchone()["counted"] == total
     assert told(mixed) == wanted == truth(mixed)
@@ -639,24 +751,134 @@ def test_the_sessions_are_there_before_anything_is_counted(mixed: Place) -> None
     rollup.connect(mixed, most=4).close()
 
 
-def test_a_list_does_not_wait_for_the_first_count(mixed: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    with closing(sqlite3.connect(mixed.db)) as connection:  # as if there were as many as nobody waits for
-        connection.execute("UPDATE sessions SET events = events + 30000 WHERE session_id = 's3'")
+def test_only_long_work_has_a_progress_bar(mixed: Place) -> None:
+    make_large(mixed)
+    assert "Counting shop" in sessionlog("stats", "--since", "2000-01-01").stderr
+    store(mixed, bash("ls", "new"))
+    for words in (["stats", "--since", "2000-01-01"], ["report", "--since", "2000-01-01"], ["sessions", "--json"]):
+        assert sessionlog(*words).stderr == ""
+
+
+def test_a_progress_bar_begins_with_what_is_left(mixed: Place, capsys: pytest.CaptureFixture[str]) -> None:
+    bar = Bar("Counting", mixed)
+    for done in (20_000, 25_000, 30_000):
+        bar.show(done, 30_000)
+        assert bar.bar.pct == (done - 20_000) / 10_000
+    bar.finish()
+    bar = Bar("Counting", mixed)
+    bar.show(29_999, 30_000)
+    assert bar.bar is None
+
+
+def make_large(place: Place) -> None:
+    """As if there were as many events as nobody waits for."""
+    with closing(sqlite3.connect(place.db)) as connection:
+        connection.execute(
+            "UPDATE sessions SET events = events + 30000 WHERE last_at = (SELECT max(last_at) FROM sessions)"
+        )
         connection.commit()
+
+
+def is_counted(place: Place) -> bool:
+    with closing(read.connect(place)) as archive:
+        so_far = rollup._so_far(place, archive, sidecar.identity(archive))
+    return so_far is not None and so_far[0] == so_far[1] and not rollup.is_being_made(place)
+
+
+def test_a_list_does_not_wait_for_the_first_count(mixed: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_large(mixed)
     digest = Path(rollup.KIND.path(mixed))
     listed = sessionlog("sessions")
-    assert "s3" in listed.stdout and "Costs follow when all events are counted; add --wait" in listed.stderr
-    assert not digest.exists()
+    assert "s3" in listed.stdout
+    assert "Costs are missing: not all events are counted yet. Add --wait" in listed.stderr
     for words in (["--branch", "nowhere"], ["--sort", "active"]):
-        assert "Costs follow" in sessionlog("sessions", *words).stderr
+        assert "Costs are missing" in sessionlog("sessions", *words).stderr
+    none = sessionlog("sessions", "--tool", "Bash", "--no-wait", "--fail-if-none")
+    assert none.returncode == 1 and "Sessions may be missing: not all events are counted" in none.stderr
     assert not digest.exists()
-    monkeypatch.setenv("SESSIONLOG_NO_FOLLOW", "")
-    assert "counted, which goes on in the background; add --wait" in sessionlog("sessions").stderr
-    wait_for(digest.exists)
-    wait_for(lambda: "Costs" not in sessionlog("sessions").stderr)
+    with monkeypatch.context() as patch:
+        patch.setenv("SESSIONLOG_NO_FOLLOW", "")
+        said = sessionlog("sessions", "--branch", "nowhere", "--no-wait", "--fail-if-none").stderr
+    assert "Costs are missing: events are still being counted in the background. Add --wait" in said
+    wait_for(lambda: digest.exists() and is_counted(mixed))
+    assert sessionlog("sessions").stderr == ""
     digest.unlink()
     for words in (["--wait"], ["--json"], ["--cost", ">0"], ["--tool", "Bash"], ["-n", "0"]):
-        assert "Costs" not in sessionlog("sessions", *words).stderr
+        assert "missing" not in sessionlog("sessions", *words).stderr
         assert digest.exists()
         sidecar.forget(mixed, [rollup.KIND.ending])
     assert sessionlog("stats", "--since", "2000-01-01").returncode == 0 and digest.exists()
+
+
+def test_every_session_of_a_list_has_its_first_prompt_before_anything_is_counted(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(9):
+        opened = event("UserPromptSubmit", f"s{number}", prompt=f"prompt {number}")
+        store(place, opened, start_ms=START_MS + number * DAY_MS)
+    make_large(place)
+    monkeypatch.setattr(rollup, "PREVIEW_PROMPTS", 3)
+    with closing(rollup.preview(place)) as connection:
+        sources = [listing.Source("one", connection)]
+        for descending, numbers in ((True, [8, 7, 6]), (False, [0, 1, 2])):
+            page = listing.page(sources, listing.Filters(), listing.Order("started", descending), None, 3)
+            assert [row["first_prompt"] for row in page.rows] == [f"prompt {number}" for number in numbers]
+            after = listing.page(sources, listing.Filters(), listing.Order("started", descending), page.next, 3)
+            assert [row["first_prompt"] for row in after.rows] == ["prompt 5", "prompt 4", "prompt 3"][
+                :: 1 if descending else -1
+            ]
+
+
+def test_a_list_before_anything_is_counted_may_be_of_one_agent(mixed: Place) -> None:
+    with closing(sqlite3.connect(mixed.db)) as connection:
+        connection.execute("UPDATE sessions SET client = 'codex' WHERE session_id = 's2'")
+        connection.commit()
+    make_large(mixed)
+    for connect in (counting.WithoutWaiting().connect, web_counting.connect):
+        with closing(connect(mixed, "", "codex")) as connection:
+            assert rollup.is_preview(connection)
+            assert [row["session_id"] for row in connection.execute("SELECT session_id FROM sessions")] == ["s2"]
+    web_counting.start(mixed).future.result(60)
+
+
+def test_archives_are_counted_in_the_background_where_that_is_of_use(
+    two: list[Place], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[list[str]] = []
+    monkeypatch.setattr(children, "start_detached", lambda module, words: started.append(words))
+    one, other = two
+    with rollup.KIND.lock(one):  # as one who is counting
+        assert count_rest.start(two)
+        assert count_rest.start([one])
+    assert started == [[other.db]]
+    monkeypatch.setattr(os, "access", lambda path, mode: False)  # as in a folder that is read-only
+    assert not count_rest.start(two)
+    assert len(started) == 1
+
+
+def test_an_archive_that_cannot_be_counted_does_not_keep_others_from_it(
+    two: list[Place], place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store(place, *odd_events("s1"))
+    one, other = two
+    Path(rollup.KIND.path(one)).mkdir()  # its counts cannot be kept
+    Path(place.home, "broken.db").write_bytes(b"no database" * 1000)
+    dbs = [str(Path(place.home, "broken.db")), one.db, place.db, other.db]
+    monkeypatch.setattr(children, "given_words", lambda: dbs)
+    monkeypatch.setattr(children, "lower_priority", lambda: None)
+    monkeypatch.setattr(rollup, "_with_archive", counted_once := CountsCalls(rollup._with_archive))
+    with rollup.KIND.lock(place):  # as one who is counting
+        count_rest.main()
+    assert counted_once.calls == 1, "neither in memory nor while another does it"
+    assert is_counted(other) and not is_counted(place)
+
+
+class CountsCalls:
+    """A function, and how often it was called."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function, self.calls = function, 0
+
+    def __call__(self, *arguments: Any) -> Any:
+        self.calls += 1
+        return self.function(*arguments)

@@ -90,6 +90,11 @@ def test_a_broken_archive_offers_nothing_and_says_nothing(place: projects.Place)
     assert complete("bash", "sessionlog show a", 2) == ""
 
 
+def test_a_project_that_is_not_there_offers_nothing_and_says_nothing() -> None:
+    for option in ("--branch", "--tool", "--client"):
+        assert complete("bash", f"sessionlog sessions --project /no/such {option} ", 5) == ""
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_the_script_asks_in_the_way_of_its_shell(shell: str) -> None:
     done = CliRunner().invoke(completion.command, [shell])

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import subprocess
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from sessionlog.archive import notes
 from sessionlog.archive.place import Place
+from sessionlog.ask.rollup import open as rollup
 from tests.conftest import Hook
+from tests.helpers.waiting import wait_for
 from tests.record.test_hook import prompt, tool
 
 terminal = pytest.importorskip("tests.helpers.terminal", reason="needs a POSIX terminal", exc_type=ImportError)
@@ -72,6 +76,19 @@ def test_export_writes_a_page(two_sessions: Place, tmp_path: Path, monkeypatch: 
     picker.type("\x05")
     picker.end()
     assert "mend the roof" in (tmp_path / "session-bbbb-roo.html").read_text()
+
+
+def test_a_large_archive_is_counted_meanwhile(two_sessions: Place) -> None:
+    with closing(sqlite3.connect(two_sessions.db)) as connection:  # as if there were as many as nobody waits for
+        connection.execute("UPDATE sessions SET events = events + 30000 WHERE session_id = 'bbbb-roof'")
+        connection.commit()
+    picker = opened(columns=80, SESSIONLOG_NO_FOLLOW="")
+    picker.wait_for("Not all events are counted yet: older sessions have no first prompt here.")
+    wait_for(lambda: Path(rollup.KIND.path(two_sessions)).exists() and not rollup.is_being_made(two_sessions))
+    picker.type("\x1b")
+    assert picker.end().code == 0
+    with closing(rollup.connect(two_sessions, most=0)) as connection:
+        assert not rollup.is_preview(connection)
 
 
 def test_without_a_terminal_it_is_the_help(two_sessions: Place) -> None:

@@ -7,7 +7,7 @@ add them up.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from sessionlog.archive import one_client
@@ -128,7 +128,7 @@ SELECT DISTINCT
 FROM main.sessions AS sessions
 CROSS JOIN archive.events AS event ON event.session_id = sessions.session_id
 CROSS JOIN json_each(iif(json_valid(event.tool_input), event.tool_input, '{{{{}}}}'), '$.edits') AS edit
-WHERE sessions.client <> 'claude-code' AND +event = 'PostToolUse' AND event.tool_name = 'apply_patch'
+WHERE sessions.client <> 'claude-code' AND {{sessions}} AND +event = 'PostToolUse' AND event.tool_name = 'apply_patch'
     AND edit.type = 'object' AND json_extract(edit.value, '$.file_path') <> event.file_path AND {{which}}
 """
 # What hooks saw of prompts and failures in these sessions, to tell what only the transcript has.
@@ -257,7 +257,8 @@ FROM archive.sessions AS sessions
 LEFT JOIN archive.session_facts AS facts ON facts.session_id = sessions.session_id
 LEFT JOIN (
     SELECT session_id, max(sum(event = 'PreCompact'), sum(event = 'PostCompact')) AS compactions
-    FROM archive.events WHERE event IN ('PreCompact', 'PostCompact') GROUP BY session_id
+    FROM archive.events WHERE event IN ('PreCompact', 'PostCompact')
+    GROUP BY +session_id -- not in the order of an index of sessions, for which all events would be read
 ) AS seen ON seen.session_id = sessions.session_id
 WHERE NOT ({LONE_END.format(messages="coalesce(facts.messages, 0)")})
 """
@@ -269,7 +270,7 @@ DELETE FROM temp.now WHERE session_id IN (
             - now.events - now.messages AS before
         FROM temp.now AS now LEFT JOIN main.sessions AS old ON old.session_id = now.session_id
         WHERE old.number IS NULL
-    ) WHERE before >= max(?, (SELECT sum(events + messages) FROM temp.now) / ?)
+    ) WHERE before >= max(?, (SELECT sum(events + messages) FROM temp.now) * 1.0 / ?)
 )
 """
 _DIFFERENT = f"""
@@ -364,6 +365,14 @@ def list_sessions(connection: sqlite3.Connection, prompts: int) -> None:
         execute(f"DROP TABLE temp.{table}")
 
 
+def find_first_prompts(connection: sqlite3.Connection, session_ids: Iterable[str]) -> None:
+    """Add the first prompts of these sessions to what `list_sessions` made."""
+    connection.execute("CREATE TEMP TABLE different (session_id TEXT)")
+    connection.executemany("INSERT INTO temp.different VALUES (?)", [(session_id,) for session_id in session_ids])
+    connection.execute(_FIRST_PROMPT)
+    connection.execute("DROP TABLE temp.different")
+
+
 def catch_up(connection: sqlite3.Connection) -> bool:
     """Count what is new in the archive since the last time; false if sessions are left for another time.
 
@@ -403,8 +412,9 @@ def catch_up(connection: sqlite3.Connection) -> bool:
     execute(_FIRST_PROMPT)
     again = _IN.format(column="{}.session_id", table="again")
     execute(_HAPPENED)
-    _count_events(connection, "NOT INDEXED", f"event.id > :event_id AND NOT {again.format('event')}", new)
-    _count_events(connection, "", again.format("event"))
+    of_news = _IN.format(column="sessions.session_id", table="news")
+    _count_events(connection, "NOT INDEXED", of_news, f"event.id > :event_id AND NOT {again.format('event')}", new)
+    _count_events(connection, "", again.format("sessions"), again.format("event"))
     _count_messages(connection, again.format("sessions"))
     _spread(connection, "main.")
     execute(_USAGE.format(into="main.", which=_IN.format(column="sessions.session_id", table="spent")))
@@ -453,9 +463,9 @@ def _count_part(connection: sqlite3.Connection, quarter: int, since: str) -> Non
         f"event.at >= :since AND {_QUARTER.format(at='event.at')} = :quarter"
     )
     connection.execute(_HAPPENED)
-    _count_events(connection, "", of_spans, asked)
-    of_messages = active.format(table="spans", at="message.at")
-    _count_messages(connection, _IN_QUARTER.format(table="spans"), of_messages, asked)
+    sessions = _IN_QUARTER.format(table="spans")
+    _count_events(connection, "", sessions, of_spans, asked)
+    _count_messages(connection, sessions, active.format(table="spans", at="message.at"), asked)
     _spread(connection, "temp.part_")
     connection.execute(_USAGE.format(into="temp.part_", which=active.format(table="usage", at="usage.at")), asked)
 
@@ -463,10 +473,10 @@ def _count_part(connection: sqlite3.Connection, quarter: int, since: str) -> Non
 _IN_QUARTER = "sessions.number IN (SELECT session FROM main.{table} WHERE quarter = :quarter)"
 
 
-def _count_events(connection: sqlite3.Connection, by: str, which: str, asked: Any = ()) -> None:
-    """Add what hooks saw."""
+def _count_events(connection: sqlite3.Connection, by: str, sessions: str, which: str, asked: Any = ()) -> None:
+    """Add what hooks saw in these sessions."""
     connection.execute(_EVENTS.format(by=by, which=which), asked)
-    connection.execute(_PATCHES.format(which=which), asked)
+    connection.execute(_PATCHES.format(sessions=sessions, which=which), asked)
 
 
 def _count_messages(connection: sqlite3.Connection, sessions: str, which: str = "", asked: Any = ()) -> None:

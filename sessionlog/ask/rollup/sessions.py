@@ -10,6 +10,8 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from sessionlog import times
+from sessionlog.ask.rollup import build
+from sessionlog.ask.rollup import open as rollup
 from sessionlog.ask.rollup.build import QUARTER, SORTS
 from sessionlog.errors import SessionlogError
 from sessionlog.fastlib import encode_json, parse_json
@@ -56,6 +58,7 @@ class Page(NamedTuple):
 
 def page(sources: Iterable[Source], filters: Filters, order: Order, after: str | None, limit: int) -> Page:
     """The next rows of a list, after the place where the page before it ended."""
+    sources = list(sources)
     if order.by not in SORTS:
         raise SessionlogError(f"a list cannot be sorted by {order.by!r}; try {', '.join(SORTS)}")
     place = place_after(after) if after else None
@@ -65,7 +68,18 @@ def page(sources: Iterable[Source], filters: Filters, order: Order, after: str |
     merged = list(islice(heapq.merge(*lists, key=key, reverse=order.descending), limit + 1))
     rows = merged[:limit]
     more = encode_json(_position(rows[-1])) if len(merged) > limit else None
+    for source in sources:
+        if rollup.is_preview(source.connection):
+            _add_first_prompts(source, rows[: rollup.PREVIEW_PROMPTS])
     return Page(rows, more)
+
+
+def _add_first_prompts(source: Source, rows: list[Row]) -> None:
+    """Look up in a preview what it has of its newest sessions only."""
+    missing = {row["session_id"]: row for row in rows if row["project"] == source.name and row["first_prompt"] is None}
+    build.find_first_prompts(source.connection, missing)
+    for session_id, row in missing.items():
+        row.update(one(source, session_id) or {})
 
 
 def one(source: Source, session_id: str) -> Row | None:

@@ -11,11 +11,12 @@ from sessionlog.system import children
 
 def start(dbs: list[str]) -> None:
     """Start the process for these archives."""
-    children.start_alone(__name__, dbs)
+    children.start_detached(__name__, dbs)
 
 
 def main() -> None:
     """Index one archive after the other; what another process is at is left to that."""
+    children.lower_priority()
     for db in children.given_words():
         place = read.place_at(db)
         with closing(read.connect(place)) as archive:
