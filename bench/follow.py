@@ -12,7 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench.hook import BARE, PYTHON, ROOT
+from bench.hook import BARE, handler
 
 ROUNDS = 150
 
@@ -33,7 +33,7 @@ def main() -> None:
         entry = {"type": "user", "uuid": "u", "sessionId": "s", "cwd": str(project), "message": {"content": "hello"}}
         transcript.write_text(json.dumps(entry) + "\n")
         env = {"PATH": os.environ["PATH"], "SESSIONLOG_HOME": str(home), "CLAUDE_PROJECT_DIR": str(project)}
-        hook = [*PYTHON, str(ROOT / "hooks" / "any_event.py")]
+        hook = handler()
         columns: dict[str, list[float]] = {}
         for number in range(ROUNDS):
 

@@ -53,6 +53,12 @@ INSERT INTO events (payload) VALUES ('%s');" "$escaped" | sqlite3 "$PLAIN_DB"
 Logger = tuple[list[str], Path, Callable[[], int]]
 
 
+def handler(name: str = "any_event.py", *arguments: str) -> list[str]:
+    """The command that runs a handler, after its modules were bundled as `sessionlog install` does it."""
+    bundle.bring_up_to_date()
+    return [*PYTHON, str(ROOT / "hooks" / name), *arguments]
+
+
 def run(command: list[str], data: bytes, env: dict[str, str]) -> float:
     """Until the process has ended and its pipes are closed, in the folder of the project, as Claude Code does it."""
     started = time.perf_counter()
@@ -76,7 +82,7 @@ def loggers(folder: Path, place: corpus.projects.Place) -> dict[str, Logger]:
     plain, shell = folder / "plain.db", folder / "shell.db"
     found: dict[str, Logger] = {
         "sessionlog": (
-            [*PYTHON, str(ROOT / "hooks" / "any_event.py")],
+            handler(),
             Path(place.db),
             lambda: corpus.count(place),
         ),
@@ -172,15 +178,13 @@ def burst(found: dict[str, Logger], env: dict[str, str]) -> None:
 
 def instructions(env: dict[str, str]) -> None:
     """What a hook executes in user space, for Claude Code and another agent, with and without the bundle."""
-    hooks = ROOT / "hooks"
-    bundle.bring_up_to_date()
     with tempfile.TemporaryDirectory() as name:
         for folder in ("hooks", "sessionlog"):
             shutil.copytree(ROOT / folder, Path(name) / folder, ignore=shutil.ignore_patterns("*.bundle"))
         rows = {
-            "sessionlog": [*PYTHON, str(hooks / "post_tool_use.py")],
+            "sessionlog": handler("post_tool_use.py"),
             "without the bundle": [*PYTHON, f"{name}/hooks/post_tool_use.py"],
-            "codex": [*PYTHON, str(hooks / "agent_event.py"), "codex", "PostToolUse"],
+            "codex": handler("agent_event.py", "codex", "PostToolUse"),
         }
         floor = _count(BARE, b"", env)
         print(f"{'bare interpreter':24}{floor / 1e6:12.2f} M")

@@ -28,13 +28,12 @@ from typing import Any, NamedTuple
 
 from bench import archives, corpus, report
 from bench.archives import Archive
-from bench.hook import BARE, PYTHON, ROOT, as_json
+from bench.hook import BARE, as_json, handler
 from bench.processes import SESSIONLOG, Server, browsing, timed
 from bench.report import milliseconds, percentile
 from sessionlog.archive import place as projects
 from sessionlog.ask.search import index
 
-HOOK = [*PYTHON, str(ROOT / "hooks" / "any_event.py")]
 BEFORE = 20_000  # events in the archive when it begins
 GROWING = 8  # transcripts that are written to
 STOP_EVERY = 20  # events of a session; a Stop starts an importer
@@ -67,6 +66,7 @@ class Work:
 
     def __init__(self, found: Archive, server: Server, sessions: int, rate: float, seconds: float) -> None:
         self.found, self.server, self.sessions, self.rate, self.seconds = found, server, sessions, rate, seconds
+        self.hook = handler()
         self.transcripts = found.folder / ".claude" / "projects" / "-shop"
         self.transcripts.mkdir(parents=True, exist_ok=True)
         self.ids = [str(uuid.UUID(int=random.Random(number).getrandbits(128))) for number in range(sessions)]
@@ -147,7 +147,7 @@ class Work:
         begun = time.perf_counter()
         try:
             done = subprocess.run(
-                HOOK,
+                self.hook,
                 input=data,
                 env=self.found.env,
                 cwd=self.found.place.project,

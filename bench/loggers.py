@@ -165,7 +165,7 @@ def sessionlog(folder: Path) -> Logger:
         name="sessionlog",
         version=__version__,
         registered="what `sessionlog hook-command` prints (measured: the Python in it, as with the others)",
-        command=[*hook.PYTHON, str(hook.ROOT / "hooks" / "any_event.py")],
+        command=hook.handler(),
         env=env,
         stored=lambda: corpus.count(place),
         store=[Path(env["SESSIONLOG_HOME"])],

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bench import archives, corpus, report
 from bench.archives import Archive
-from bench.hook import BARE, PYTHON, ROOT, as_json, run
+from bench.hook import BARE, as_json, handler, run
 from bench.processes import SESSIONLOG, Run, browsing, lines_a_second, timed
 from bench.report import milliseconds
 from sessionlog.archive import lookup, read, sidecar
@@ -33,7 +33,7 @@ Lines = dict[str, list[float | None]]
 def hooks(found: list[Archive], rounds: int) -> tuple[list[float], list[list[float]]]:
     """The times of a bare interpreter and of a hook on each archive, in turns: what the machine does hits all alike."""
     rng = random.Random()  # not the same events in every run: a second copy is not written
-    command = [*PYTHON, str(ROOT / "hooks" / "any_event.py")]
+    command = handler()
     floor: list[float] = []
     times: list[list[float]] = [[] for _ in found]
     turns = [-1, *range(len(found))]

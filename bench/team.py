@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import psutil
 
 from bench import archives, corpus, report
-from bench.hook import BARE, PYTHON, ROOT, as_json, run
+from bench.hook import BARE, ROOT, as_json, handler, run
 from bench.report import milliseconds
 from sessionlog.archive import append
 from sessionlog.archive.event import normalise
@@ -237,7 +237,7 @@ def hooks(server: postgres.Server, place: Place, turns: int, each: int = 15) -> 
     with_service(server, "hooks", "dev0")
     rng = random.Random()
     env = {**os.environ, "CLAUDE_PROJECT_DIR": place.project, "SESSIONLOG_NO_FOLLOW": "1"}
-    command = [*PYTHON, str(ROOT / "hooks" / "any_event.py")]
+    command = handler()
     found: dict[str, list[tuple[float, float]]] = {"alone": [], "while its archive is shipped": []}
 
     def measure(name: str) -> None:
