@@ -92,7 +92,7 @@ def append(connection: "sqlite3.Connection", record: "Record", at_ms: int) -> No
     if not in_transaction:
         connection.execute("BEGIN IMMEDIATE")  # nobody else writes between what is read and what is written
     try:
-        _append(connection, record, at_ms)
+        _add_unless_there(connection, record, at_ms)
         if not in_transaction:
             connection.execute("COMMIT")
     except BaseException:
@@ -101,7 +101,7 @@ def append(connection: "sqlite3.Connection", record: "Record", at_ms: int) -> No
         raise
 
 
-def _append(connection: "sqlite3.Connection", record: "Record", at_ms: int) -> None:
+def _add_unless_there(connection: "sqlite3.Connection", record: "Record", at_ms: int) -> None:
     same, values = _SAME_CALL, record
     if not record["tool_use_id"]:
         same = _SAME_MOMENT
