@@ -19,10 +19,11 @@ from sessionlog.archive import place as projects
 from sessionlog.archive import read, sidecar
 from sessionlog.archive.locks import open_private, try_lock
 from sessionlog.ask import warm
-from sessionlog.ask.search import build, find, index, partial, slices
+from sessionlog.ask.search import build, build_rest, find, index, partial, slices
 from sessionlog.cli.main import cli
 from sessionlog.maintain import redact
 from sessionlog.mcp.tools import Tools
+from sessionlog.system import children
 from tests.ask.test_search import CORPUS, fill
 from tests.helpers.waiting import wait_for
 from tests.record.test_hook import prompt, tool
@@ -278,6 +279,18 @@ def test_the_rest_is_indexed_in_the_background(
     monkeypatch.delenv("SESSIONLOG_NO_FOLLOW", raising=False)
     assert "The rest is being indexed in the background" in search("echo")[2]
     wait_for(lambda: content(archived) == expected)
+
+
+def test_an_archive_that_cannot_be_indexed_does_not_keep_others_from_it(
+    archived: projects.Place, expected: Content, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    part(archived)
+    broken = Path(archived.home, "broken.db")
+    broken.write_bytes(b"no database" * 1000)
+    monkeypatch.setattr(children, "given_words", lambda: [str(broken), archived.db])
+    monkeypatch.setattr(children, "lower_priority", lambda: None)
+    build_rest.main()
+    assert content(archived) == expected
 
 
 # --- More than one at a time ------------------------------------------------------------------------------------------

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+import sqlite3
+from contextlib import closing, suppress
 
 from sessionlog.archive import read
 from sessionlog.ask.search import build
+from sessionlog.errors import SessionlogError
 from sessionlog.system import children
 
 
@@ -18,6 +20,7 @@ def main() -> None:
     """Index one archive after the other; what another process is at is left to that."""
     children.lower_priority()
     for db in children.given_words():
-        place = read.place_at(db)
-        with closing(read.connect(place)) as archive:
-            build.catch_up(place, archive, only_one=True)
+        with suppress(OSError, sqlite3.Error, SessionlogError):  # the others can still be indexed
+            place = read.place_at(db)
+            with closing(read.connect(place)) as archive:
+                build.catch_up(place, archive, only_one=True)
