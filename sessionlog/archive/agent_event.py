@@ -44,24 +44,20 @@ _COUNT = "SELECT count(*) FROM events WHERE tool_use_id > ? AND tool_use_id < ? 
 
 def append(connection: "sqlite3.Connection", record: "Record", at_ms: int, envelope: "dict[str, Any]") -> None:
     """Write one event, unless it is the second copy of one that is there."""
-    has_own_transaction = not connection.in_transaction
-    if has_own_transaction:
-        connection.execute("BEGIN IMMEDIATE")  # what is found below must be true until the event is in
-    try:
-        if WITHOUT_ID in envelope.get("undo", ()):
-            moment = {
-                "earliest": utc_text(at_ms - archive.TWIN_WINDOW_MS),
-                "latest": utc_text(at_ms + archive.TWIN_WINDOW_MS),
-            }
-            is_copy = connection.execute(_COPY, record | moment).fetchone()
-            record["tool_use_id"] = None if is_copy else _id_of_call(connection, record, at_ms)
-        else:
-            is_copy = None
-        if not is_copy and not _is_second_end(connection, record):
-            archive.append(connection, record, at_ms)
-    finally:
-        if has_own_transaction:
-            connection.execute("COMMIT")
+    archive.in_transaction(connection, _append, record, at_ms, envelope)
+
+
+def _append(connection: "sqlite3.Connection", record: "Record", at_ms: int, envelope: "dict[str, Any]") -> None:
+    if WITHOUT_ID in envelope.get("undo", ()):
+        moment = {
+            "earliest": utc_text(at_ms - archive.TWIN_WINDOW_MS),
+            "latest": utc_text(at_ms + archive.TWIN_WINDOW_MS),
+        }
+        if connection.execute(_COPY, record | moment).fetchone():
+            return
+        record["tool_use_id"] = _id_of_call(connection, record, at_ms)
+    if not _is_second_end(connection, record):
+        archive.append(connection, record, at_ms)
 
 
 def _id_of_call(connection: "sqlite3.Connection", record: "Record", at_ms: int) -> str | None:

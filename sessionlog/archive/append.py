@@ -7,7 +7,7 @@ from sessionlog.fastlib import blake2b, os, sqlite_error, utc_text
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
     from sessionlog.archive.event import Record
@@ -88,15 +88,20 @@ def append(connection: "sqlite3.Connection", record: "Record", at_ms: int) -> No
     the same time, and by another way, because one registration delivers each event once: two equal notifications are
     two events. A prompt's own id settles it for prompts.
     """
-    in_transaction = connection.in_transaction
-    if not in_transaction:
-        connection.execute("BEGIN IMMEDIATE")  # nobody else writes between what is read and what is written
+    in_transaction(connection, _add_unless_there, record, at_ms)
+
+
+def in_transaction(connection: "sqlite3.Connection", work: "Callable[..., None]", *arguments: "Any") -> None:
+    """Nobody else writes between what the work reads and what it writes. A transaction of the caller serves, too."""
+    if connection.in_transaction:
+        work(connection, *arguments)
+        return
+    connection.execute("BEGIN IMMEDIATE")
     try:
-        _add_unless_there(connection, record, at_ms)
-        if not in_transaction:
-            connection.execute("COMMIT")
+        work(connection, *arguments)
+        connection.execute("COMMIT")
     except BaseException:
-        if not in_transaction and connection.in_transaction:  # a full disk has rolled back already
+        if connection.in_transaction:  # a full disk has rolled back already
             connection.execute("ROLLBACK")
         raise
 

@@ -58,23 +58,10 @@ def _bring_up_to_date(connection: "sqlite3.Connection", place: "Place", in_hook:
         raise ArchiveUnavailable(f"{place.db} is to be upgraded, which takes a while: any sessionlog command does it")
     if version == 0:
         connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        _upgrade(connection, version)
-        if version == 0:
-            now = utc_text(time.time_ns() // 1_000_000)
-            connection.execute(
-                "INSERT INTO archive (only_row, project, created_at) VALUES (1, ?, ?)", (_storable(place.project), now)
-            )
-            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:  # a full disk has rolled back already
-            connection.execute("ROLLBACK")
-        raise
+    append.in_transaction(connection, _upgrade, version, place)
 
 
-def _upgrade(connection: "sqlite3.Connection", version: int) -> None:
+def _upgrade(connection: "sqlite3.Connection", version: int, place: "Place") -> None:
     """Bring tables of an older version up to date, then create what is missing. In one transaction: all or nothing."""
     if version > 0:
         for number, script in migrations():
@@ -85,6 +72,12 @@ def _upgrade(connection: "sqlite3.Connection", version: int) -> None:
         from sessionlog.archive import chain
 
         chain.note_upgrade(connection, version)
+    else:
+        now = utc_text(time.time_ns() // 1_000_000)
+        connection.execute(
+            "INSERT INTO archive (only_row, project, created_at) VALUES (1, ?, ?)", (_storable(place.project), now)
+        )
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version = {append.SCHEMA_VERSION}")
 
 

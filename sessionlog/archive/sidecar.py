@@ -38,9 +38,9 @@ class Sidecar(NamedTuple):
         """Where the file of an archive is."""
         return place.db + self.ending
 
-    def lock(self, place: Place, timeout: float | None = None) -> Lock:
+    def lock(self, place: Place, timeout: float = LOCK_WAIT) -> Lock:
         """Held while the file is made or removed."""
-        return Lock(f"{self.path(place)}.lock", LOCK_WAIT if timeout is None else timeout)
+        return Lock(f"{self.path(place)}.lock", timeout)
 
     def open(self, place: Place, identity: str) -> sqlite3.Connection:
         """The file for writing, under its lock; one that is newer, broken or of another archive is built again."""

@@ -1,4 +1,4 @@
-"""A transaction that holds the write lock. A hook writes its own (append.py): it does without contextlib."""
+"""A transaction that holds the write lock. Hooks have `append.in_transaction`: they do without contextlib."""
 
 from __future__ import annotations
 

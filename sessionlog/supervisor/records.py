@@ -11,6 +11,7 @@ from sessionlog.archive import append, spool
 from sessionlog.archive import place as projects
 from sessionlog.archive.event import normalise
 from sessionlog.archive.place import Place
+from sessionlog.archive.transaction import writing
 from sessionlog.record import fallback
 from sessionlog.redact.rules import Rules
 from sessionlog.supervisor.contract import HookInput
@@ -33,12 +34,11 @@ def begin(place: Place, about: HookInput, reviewer: str, limit: int, wait: float
         with closing(append.open_for_writing(place, wait)) as connection:
             if projects.waiting_spools(place):  # some of them may be reviews
                 spool.bring_home(place, connection)
-            connection.execute("BEGIN IMMEDIATE")
             session_id = normalise(payload, at_ms=at_ms, via=VIA)["session_id"]
-            iteration: int = connection.execute(_COUNT, (session_id,)).fetchone()[0] + 1
-            record = normalise({**payload, "hook_event_name": REVIEW, "iteration": iteration}, at_ms=at_ms, via=VIA)
-            append.append(connection, record, at_ms)
-            connection.execute("COMMIT")
+            with writing(connection):
+                iteration: int = connection.execute(_COUNT, (session_id,)).fetchone()[0] + 1
+                record = normalise({**payload, "hook_event_name": REVIEW, "iteration": iteration}, at_ms=at_ms, via=VIA)
+                append.append(connection, record, at_ms)
             return iteration
     except Exception as error:
         raise append.unavailable(place, error) from error

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sqlite3
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -189,3 +192,32 @@ def test_a_second_copy_is_looked_for_by_what_is_rare(hook: Hook, place: projects
                     statement = f"SELECT {append._is_there(f'{getattr(append, same)} AND {alike}')}"
                     plan = [step[3] for step in connection.execute(f"EXPLAIN QUERY PLAN {statement}", values)]
                     assert any(step.startswith(f"SEARCH events USING INDEX {index} ") for step in plan), plan
+
+
+APPEND_ON_A_FULL_DISK = """
+import resource, sys
+from sessionlog.archive import agent_event, append
+from sessionlog.archive.event import normalise
+from sessionlog.archive.place import Place
+
+connection = append.open_for_writing(Place(*sys.argv[1:4]))
+connection.execute("PRAGMA cache_size = 10")  # what is written does not wait for the end of the transaction
+resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+record = normalise({"session_id": "s", "prompt": "x" * 1_000_000}, at_ms=1, via="test", event="UserPromptSubmit")
+if sys.argv[4] == "agent":
+    agent_event.append(connection, record, 1, {})
+else:
+    append.append(connection, record, 1)
+"""
+
+
+@pytest.mark.parametrize("way", ["agent", "Claude Code"])
+def test_a_full_disk_is_called_by_its_name(hook: Hook, place: projects.Place, way: str) -> None:
+    """It decides what becomes of the archive, and SQLite has taken the transaction back itself."""
+    hook(prompt("x"))
+    words = [place.home, place.project, place.db, way]
+    done = subprocess.run(
+        [sys.executable, "-c", APPEND_ON_A_FULL_DISK, *words], capture_output=True, text=True, check=False
+    )
+    assert re.search(r"OperationalError: (disk I/O error|database or disk is full)$", done.stderr.strip()), done.stderr
+    assert len(rows(place)) == 1

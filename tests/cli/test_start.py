@@ -39,7 +39,7 @@ _blake2 gc _json _sqlite3 sqlite3 sqlite3.dbapi2
 """
 MAY_IMPORT = {
     "sessions": """
-sessionlog.archive.locks sessionlog.archive.one_client
+sessionlog.archive.locks sessionlog.archive.one_client sessionlog.archive.transaction
 sessionlog.archive.sidecar sessionlog.ask sessionlog.ask.rollup sessionlog.ask.rollup.build sessionlog.ask.rollup.open
 sessionlog.ask.rollup.sessions sessionlog.ask.rollup.stats sessionlog.cli.counting sessionlog.cli.progress
 sessionlog.cli.sessions sessionlog.session

@@ -398,9 +398,9 @@ def test_a_decision_that_cannot_be_recorded_now_counts_and_waits_in_the_spool(
     place: projects.Place, tmp_path: Path
 ) -> None:
     holder = (
-        "import sqlite3, sys, time\n"
+        "import signal, sqlite3, sys\n"
         "connection = sqlite3.connect(sys.argv[1]); connection.execute('BEGIN IMMEDIATE')\n"
-        "open(sys.argv[2], 'w').close(); time.sleep(1000)"
+        "open(sys.argv[2], 'w').close(); signal.pause()"
     )
     lock = f"{python(holder)} {place.db} {tmp_path}/held >/dev/null 2>&1 & echo $! > {tmp_path}/pid"
     wait = f"while [ ! -e {tmp_path}/held ]; do sleep 0.05; done"

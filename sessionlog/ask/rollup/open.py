@@ -15,6 +15,7 @@ from typing import Any
 
 from sessionlog.archive import read, readonly, sidecar
 from sessionlog.archive.place import Place
+from sessionlog.archive.transaction import writing
 from sessionlog.ask.rollup import build
 from sessionlog.errors import ArchiveUnavailable, SessionlogError
 
@@ -222,11 +223,10 @@ def _count(connection: sqlite3.Connection, place: Place, tell: build.Tell, secon
         _with_archive(connection, place)
         while True:
             stamp = _stamp(place)
-            connection.execute("BEGIN IMMEDIATE")
-            is_all = build.catch_up(connection)
-            if is_all:
-                connection.execute("UPDATE progress SET stamp = ?", (stamp,))
-            connection.execute("COMMIT")
+            with writing(connection):
+                is_all = build.catch_up(connection)
+                if is_all:
+                    connection.execute("UPDATE progress SET stamp = ?", (stamp,))
             (done,), (total,) = (
                 connection.execute(query).fetchone() for query in (_COUNTED, _RECORDED.format(archive="archive"))
             )
@@ -234,7 +234,7 @@ def _count(connection: sqlite3.Connection, place: Place, tell: build.Tell, secon
             if is_all or time.monotonic() > until:
                 return is_all
     except BaseException:
-        connection.close()  # which takes back what was not committed
+        connection.close()
         raise
 
 
